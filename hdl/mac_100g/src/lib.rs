@@ -1,0 +1,1 @@
+//! ferroce-mac-100g
