@@ -1,0 +1,161 @@
+//! The configuration bus: the command engine's only way into the pipelines' tables. One write at a
+//! time, broadcast; every table owner picks its `table` number. There is no back-pressure: writes
+//! are at least [`CFG_SPACING`] cycles apart, and an owner that must thread a write through its pipeline
+//! holds it in a register until the next free slot, which is sooner than that.
+
+use ferroce_emit::prelude::*;
+
+/// Least distance of two configuration writes in core cycles.
+pub const CFG_SPACING: usize = 64;
+
+/// One configuration write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct CfgWrite {
+    /// A write in this cycle.
+    pub valid: Bit,
+    /// Which table, numbers in [`table`].
+    pub table: Bits<4>,
+    /// QP, CQ or MR index.
+    pub index: Bits<16>,
+    /// The entry, layouts below: first field in the lowest bits.
+    pub data: Bits<256>,
+}
+
+/// Table numbers.
+pub mod table {
+    /// [`super::PortCfg`].
+    pub const PORT: u64 = 0;
+    /// [`super::AvCfg`], by QP.
+    pub const AV: u64 = 1;
+    /// [`super::SenderCfg`], by QP; also restarts the sender's state of that QP.
+    pub const SENDER: u64 = 2;
+    /// [`super::CompleterCfg`], by QP; also restarts the completer's state.
+    pub const COMPLETER: u64 = 3;
+    /// [`super::ResponderCfg`], by QP; `restart` also restarts the responder's state.
+    pub const RESPONDER: u64 = 4;
+    /// [`super::RingCfg`] of the SQ, by QP; empties the WQE cache of that QP.
+    pub const SQ: u64 = 5;
+    /// [`super::RingCfg`] of the RQ, by QP; empties the WQE cache of that QP.
+    pub const RQ: u64 = 6;
+    /// [`super::RingCfg`] of a CQ, by CQ; producer index and consumer index become 0.
+    pub const CQ: u64 = 7;
+    /// [`super::MrCfg`], by MR.
+    pub const MR: u64 = 8;
+}
+
+/// The port's own addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct PortCfg {
+    /// MAC address, first wire byte in bits 47:40.
+    pub mac: Bits<48>,
+    /// IPv4 address, first wire byte in bits 31:24.
+    pub ip: Bits<32>,
+}
+
+/// Address vector of a connected QP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct AvCfg {
+    /// Destination MAC, first wire byte in bits 47:40.
+    pub dmac: Bits<48>,
+    /// Destination IPv4 address, first wire byte in bits 31:24.
+    pub dip: Bits<32>,
+    /// UDP source port.
+    pub sport: Bits<16>,
+    /// Destination QPN.
+    pub dqpn: Bits<24>,
+    /// P_Key.
+    pub pkey: Bits<16>,
+    /// IPv4 TOS byte (DSCP and ECN).
+    pub tos: Bits<8>,
+    /// IPv4 TTL.
+    pub ttl: Bits<8>,
+}
+
+/// Requester, sending half.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct SenderCfg {
+    /// The QP may send (RTS).
+    pub enabled: Bit,
+    /// Path MTU: log2 of bytes, 8 to 12.
+    pub pmtu: Bits<4>,
+    /// Protection domain.
+    pub pd: Bits<16>,
+    /// First PSN.
+    pub psn: Bits<24>,
+}
+
+/// Requester, completing half.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct CompleterCfg {
+    /// Responses are taken (RTS).
+    pub enabled: Bit,
+    /// Send CQ.
+    pub cq: Bits<14>,
+    /// First PSN.
+    pub psn: Bits<24>,
+    /// ACK timeout exponent: 4.096 us * 2^n, 0 is never.
+    pub timeout: Bits<5>,
+    /// Retries after time-outs and NAKs.
+    pub retry_cnt: Bits<3>,
+    /// Retries after RNR NAKs, 7 is infinite.
+    pub rnr_retry: Bits<3>,
+    /// Log2 of path MTU in bytes.
+    pub pmtu: Bits<4>,
+    /// The QP was moved to ERR: flush every WQE.
+    pub flush: Bit,
+}
+
+/// Responder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct ResponderCfg {
+    /// Requests are taken (RTR, RTS, SQD).
+    pub enabled: Bit,
+    /// Take `psn` and reset MSN, message progress and the error mark.
+    pub restart: Bit,
+    /// Restart also the RQ consumer index (RESET to INIT).
+    pub restart_rq: Bit,
+    /// Path MTU: log2 of bytes.
+    pub pmtu: Bits<4>,
+    /// Protection domain.
+    pub pd: Bits<16>,
+    /// Remote rights of the QP, bits of `ferroce_abi::mr::Access`.
+    pub access: Bits<8>,
+    /// Receive CQ.
+    pub cq: Bits<14>,
+    /// Expected PSN to begin with.
+    pub psn: Bits<24>,
+    /// RNR timer code that RNR NAKs carry.
+    pub min_rnr: Bits<5>,
+    /// P_Key.
+    pub pkey: Bits<16>,
+    /// Peer's IPv4 address, first wire byte in bits 31:24.
+    pub peer_ip: Bits<32>,
+}
+
+/// A ring in host memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct RingCfg {
+    /// The ring exists.
+    pub enabled: Bit,
+    /// Base address, a multiple of 4096.
+    pub base: Bits<64>,
+    /// Log2 of the number of entries (WQE blocks of 64 bytes, CQEs of 32 bytes), 1 to 15.
+    pub log_size: Bits<4>,
+}
+
+/// A memory region.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct MrCfg {
+    /// The region exists.
+    pub valid: Bit,
+    /// Key tag, bits 7:0 of its keys.
+    pub tag: Bits<8>,
+    /// Protection domain.
+    pub pd: Bits<16>,
+    /// Rights, bits of `ferroce_abi::mr::Access`.
+    pub access: Bits<8>,
+    /// First byte.
+    pub base: Bits<64>,
+    /// Bytes.
+    pub len: Bits<64>,
+}

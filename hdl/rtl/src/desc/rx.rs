@@ -1,0 +1,122 @@
+//! Descriptors of the receive side.
+
+use ferroce_emit::prelude::*;
+
+/// Headers of one received frame, lengths and ICRC already verified by the parser.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct RxMeta {
+    /// BTH opcode.
+    pub opcode: Bits<8>,
+    /// BTH solicited event.
+    pub se: Bit,
+    /// BTH AckReq.
+    pub ackreq: Bit,
+    /// BTH pad count.
+    pub pad: Bits<2>,
+    /// BTH P_Key.
+    pub pkey: Bits<16>,
+    /// BTH destination QPN, all 24 bits as received.
+    pub dqpn: Bits<24>,
+    /// BTH PSN.
+    pub psn: Bits<24>,
+    /// IPv4 source address, first wire byte in bits 31:24.
+    pub src_ip: Bits<32>,
+    /// RETH virtual address.
+    pub va: Bits<64>,
+    /// RETH R_Key.
+    pub rkey: Bits<32>,
+    /// RETH DMA length in bytes.
+    pub dma_len: Bits<32>,
+    /// ImmDt or IETH as on the wire: `imm[7:0]` is the first byte.
+    pub imm: Bits<32>,
+    /// AETH syndrome.
+    pub syndrome: Bits<8>,
+    /// AETH MSN.
+    pub msn: Bits<24>,
+    /// Payload bytes, pad not counted, 0 to 4096.
+    pub len: Bits<13>,
+    /// Byte offset of the payload in the frame's first two beats (54 to 127).
+    pub hdr_len: Bits<7>,
+    /// Beats of the frame in the packet buffer.
+    pub beats: Bits<8>,
+}
+
+/// ACK, NAK or RNR NAK for the completer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct AckInfo {
+    /// QP index, checked.
+    pub qp: Bits<14>,
+    /// BTH PSN.
+    pub psn: Bits<24>,
+    /// AETH syndrome.
+    pub syndrome: Bits<8>,
+    /// AETH MSN.
+    pub msn: Bits<24>,
+}
+
+/// Responder to transmit side: answer with an ACK or NAK (opcode 0x11).
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct AckJob {
+    /// QP index.
+    pub qp: Bits<14>,
+    /// BTH PSN of the answer.
+    pub psn: Bits<24>,
+    /// AETH syndrome.
+    pub syndrome: Bits<8>,
+    /// AETH MSN.
+    pub msn: Bits<24>,
+}
+
+/// One completion to be written. Its fields are those of `ferroce_abi::cqe`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct CqeJob {
+    /// CQ index.
+    pub cq: Bits<14>,
+    /// QP index.
+    pub qp: Bits<14>,
+    /// CQE opcode.
+    pub opcode: Bits<8>,
+    /// Completion status.
+    pub status: Bits<8>,
+    /// CQE flags.
+    pub flags: Bits<8>,
+    /// Bytes received or sent.
+    pub byte_len: Bits<32>,
+    /// Immediate as on the wire: `imm[7:0]` is the first byte.
+    pub imm: Bits<32>,
+    /// SQ or RQ index of the WQE.
+    pub wqe: Bits<16>,
+}
+
+/// What the mover does with the oldest frame in the packet buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct Verdict {
+    /// Write `len` bytes to host memory at `addr`; else the frame is only removed.
+    pub place: Bit,
+    /// Host address, checked against its MR.
+    pub addr: Bits<64>,
+    /// Bytes, 1 to 4096.
+    pub len: Bits<13>,
+    /// Byte offset of the payload in the frame.
+    pub hdr_len: Bits<7>,
+    /// Beats of the frame in the packet buffer.
+    pub beats: Bits<8>,
+    /// A CQE follows once the payload is on its way to the host.
+    pub has_cqe: Bit,
+    /// CQ index of that CQE.
+    pub cq: Bits<14>,
+    /// QP index.
+    pub qp: Bits<14>,
+    /// CQE opcode.
+    pub opcode: Bits<8>,
+    /// CQE status.
+    pub status: Bits<8>,
+    /// CQE flags.
+    pub flags: Bits<8>,
+    /// CQE byte length.
+    pub byte_len: Bits<32>,
+    /// CQE immediate.
+    pub imm: Bits<32>,
+    /// RQ index of the WQE.
+    pub wqe: Bits<16>,
+}
