@@ -143,3 +143,26 @@ pub struct LocalError {
     /// Completion status (`ferroce_abi::cqe::Status` numbers).
     pub status: Bits<8>,
 }
+
+/// Owner of a queue (sender, responder) to its WQE cache: the owner now stands at `wqe`, so every WQE
+/// before it may leave the cache. Sent whenever the position changes, in order: after a WQE was
+/// used up, after a rewind was taken, and when configuration restarts the queue. A position outside of the
+/// cached window empties the window and begins it anew there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct Consumed {
+    /// QP index.
+    pub qp: Bits<14>,
+    /// SQ or RQ index of the WQE that the owner needs next.
+    pub wqe: Bits<16>,
+}
+
+/// Published by the SQ WQE cache on every state write, read by the completer from its own copy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct SqPub {
+    /// Write in this cycle.
+    pub valid: Bit,
+    /// QP index.
+    pub qp: Bits<14>,
+    /// Producer index: SQ index after the newest WQE that was posted.
+    pub pi: Bits<16>,
+}
