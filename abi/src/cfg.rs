@@ -1,0 +1,372 @@
+//! Entries of the card's configuration tables, 256 bits each, as four little-endian 64-bit words. The first
+//! field is in the lowest bits. They travel in the mailbox ([`crate::mailbox`]), and the card's command engine
+//! writes them into its tables unchanged.
+
+use serde::Serialize;
+
+/// 64-bit words of an entry.
+pub const ENTRY_WORDS: usize = 4;
+/// Bytes of an entry in the mailbox.
+pub const ENTRY_BYTES: usize = ENTRY_WORDS * 8;
+
+/// The card's tables; the numbers go over its configuration bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[repr(u8)]
+pub enum Table {
+    /// [`PortCfg`].
+    Port = 0,
+    /// [`AvCfg`], by QP.
+    Av = 1,
+    /// [`SenderCfg`], by QP; also restarts the sender's state of that QP.
+    Sender = 2,
+    /// [`CompleterCfg`], by QP; also restarts the completer's state.
+    Completer = 3,
+    /// [`ResponderCfg`], by QP; `restart` also restarts the responder's state.
+    Responder = 4,
+    /// [`RingCfg`] of the SQ, by QP; empties the WQE cache of that QP.
+    Sq = 5,
+    /// [`RingCfg`] of the RQ, by QP; empties the WQE cache of that QP.
+    Rq = 6,
+    /// [`RingCfg`] of a CQ, by CQ; producer index and consumer index become 0.
+    Cq = 7,
+    /// [`MrCfg`], by MR.
+    Mr = 8,
+}
+
+/// Where a field is in its entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct BitField {
+    /// Name.
+    pub name: &'static str,
+    /// Lowest bit.
+    pub offset: usize,
+    /// Bits.
+    pub width: usize,
+}
+
+/// A value does not fit its field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{entry}.{field}: {value:#x} does not fit {width} bits")]
+pub struct FieldOverflow {
+    /// Entry type.
+    pub entry: &'static str,
+    /// Field name.
+    pub field: &'static str,
+    /// Bits of the field.
+    pub width: usize,
+    /// The value.
+    pub value: u64,
+}
+
+/// Types a field may have in Rust.
+trait FieldValue: Copy {
+    fn to_word(self) -> u64;
+    fn from_word(word: u64) -> Self;
+}
+
+impl FieldValue for bool {
+    fn to_word(self) -> u64 {
+        u64::from(self)
+    }
+
+    fn from_word(word: u64) -> Self {
+        word & 1 == 1
+    }
+}
+
+macro_rules! field_value {
+    ($($int:ty),*) => {$(
+        impl FieldValue for $int {
+            fn to_word(self) -> u64 {
+                u64::from(self)
+            }
+
+            fn from_word(word: u64) -> Self {
+                word as Self
+            }
+        }
+    )*};
+}
+field_value!(u8, u16, u32, u64);
+
+/// Sets `width` bits at `offset`; they must be 0 before and `value` must fit.
+fn insert(words: &mut [u64; ENTRY_WORDS], offset: usize, width: usize, value: u64) {
+    let (word, shift) = (offset / 64, offset % 64);
+    words[word] |= value << shift;
+    if shift + width > 64 {
+        words[word + 1] |= value >> (64 - shift);
+    }
+}
+
+/// The inverse of [`insert`].
+fn extract(words: &[u64; ENTRY_WORDS], offset: usize, width: usize) -> u64 {
+    let (word, shift) = (offset / 64, offset % 64);
+    let mut value = words[word] >> shift;
+    if shift + width > 64 {
+        value |= words[word + 1] << (64 - shift);
+    }
+    value & (u64::MAX >> (64 - width))
+}
+
+macro_rules! entry {
+    ($(#[$doc:meta])* $entry:ident {
+        $($(#[$field_doc:meta])* $field:ident: $ty:ty = $width:literal,)*
+    }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $entry {
+            $($(#[$field_doc])* pub $field: $ty,)*
+        }
+
+        impl $entry {
+            /// Where the fields are.
+            pub const FIELDS: &'static [BitField] = &{
+                let mut fields = [$(BitField { name: stringify!($field), offset: 0, width: $width },)*];
+                let mut k = 1;
+                while k < fields.len() {
+                    fields[k].offset = fields[k - 1].offset + fields[k - 1].width;
+                    k += 1;
+                }
+                fields
+            };
+
+            /// The entry as it goes into the table.
+            ///
+            /// # Errors
+            /// [`FieldOverflow`] when a value is wider than its field.
+            pub fn to_bits(&self) -> Result<[u64; ENTRY_WORDS], FieldOverflow> {
+                let mut words = [0; ENTRY_WORDS];
+                let values = [$(self.$field.to_word(),)*];
+                for (field, value) in Self::FIELDS.iter().zip(values) {
+                    if value > u64::MAX >> (64 - field.width) {
+                        return Err(FieldOverflow {
+                            entry: stringify!($entry),
+                            field: field.name,
+                            width: field.width,
+                            value,
+                        });
+                    }
+                    insert(&mut words, field.offset, field.width, value);
+                }
+                Ok(words)
+            }
+
+            /// The inverse of [`Self::to_bits`]; bits outside all fields are ignored.
+            pub fn from_bits(words: &[u64; ENTRY_WORDS]) -> Self {
+                let mut fields = Self::FIELDS.iter();
+                Self {
+                    $($field: fields.next().map_or_else(Default::default, |field| {
+                        <$ty>::from_word(extract(words, field.offset, field.width))
+                    }),)*
+                }
+            }
+        }
+    };
+}
+
+entry! {
+    /// The port's own addresses.
+    PortCfg {
+        /// MAC address, first wire byte in bits 47:40.
+        mac: u64 = 48,
+        /// IPv4 address, first wire byte in bits 31:24.
+        ip: u32 = 32,
+    }
+}
+
+entry! {
+    /// Address vector of a connected QP.
+    AvCfg {
+        /// Destination MAC, first wire byte in bits 47:40.
+        dmac: u64 = 48,
+        /// Destination IPv4 address, first wire byte in bits 31:24.
+        dip: u32 = 32,
+        /// UDP source port.
+        sport: u16 = 16,
+        /// Destination QPN.
+        dqpn: u32 = 24,
+        /// P_Key.
+        pkey: u16 = 16,
+        /// IPv4 TOS byte (DSCP and ECN).
+        tos: u8 = 8,
+        /// IPv4 TTL.
+        ttl: u8 = 8,
+    }
+}
+
+entry! {
+    /// Requester, sending half.
+    SenderCfg {
+        /// The QP may send (RTS).
+        enabled: bool = 1,
+        /// Path MTU: log2 of bytes, 8 to 12.
+        pmtu: u8 = 4,
+        /// Protection domain.
+        pd: u16 = 16,
+        /// First PSN.
+        psn: u32 = 24,
+    }
+}
+
+entry! {
+    /// Requester, completing half.
+    CompleterCfg {
+        /// Responses are taken (RTS).
+        enabled: bool = 1,
+        /// Send CQ.
+        cq: u16 = 14,
+        /// First PSN.
+        psn: u32 = 24,
+        /// ACK timeout exponent: 4.096 us * 2^n, 0 is never.
+        timeout: u8 = 5,
+        /// Retries after time-outs and NAKs.
+        retry_cnt: u8 = 3,
+        /// Retries after RNR NAKs, 7 is infinite.
+        rnr_retry: u8 = 3,
+        /// Log2 of path MTU in bytes.
+        pmtu: u8 = 4,
+        /// The QP was moved to ERR: flush every WQE.
+        flush: bool = 1,
+    }
+}
+
+entry! {
+    /// Responder.
+    ResponderCfg {
+        /// Requests are taken (RTR, RTS, SQD).
+        enabled: bool = 1,
+        /// Take `psn` and reset MSN, message progress and the error mark.
+        restart: bool = 1,
+        /// Restart also the RQ consumer index (RESET to INIT).
+        restart_rq: bool = 1,
+        /// Path MTU: log2 of bytes.
+        pmtu: u8 = 4,
+        /// Protection domain.
+        pd: u16 = 16,
+        /// Remote rights of the QP, bits of [`crate::mr::Access`].
+        access: u8 = 8,
+        /// Receive CQ.
+        cq: u16 = 14,
+        /// Expected PSN to begin with.
+        psn: u32 = 24,
+        /// RNR timer code that RNR NAKs carry.
+        min_rnr: u8 = 5,
+        /// P_Key.
+        pkey: u16 = 16,
+        /// Peer's IPv4 address, first wire byte in bits 31:24.
+        peer_ip: u32 = 32,
+    }
+}
+
+entry! {
+    /// A ring in host memory.
+    RingCfg {
+        /// The ring exists.
+        enabled: bool = 1,
+        /// Base address, a multiple of 4096.
+        base: u64 = 64,
+        /// Log2 of the number of entries (WQEs of 64 bytes, CQEs of 32 bytes), 1 to 15.
+        log_size: u8 = 4,
+    }
+}
+
+entry! {
+    /// A memory region.
+    MrCfg {
+        /// The region exists.
+        valid: bool = 1,
+        /// Key tag, bits 7:0 of its keys.
+        tag: u8 = 8,
+        /// Protection domain.
+        pd: u16 = 16,
+        /// Rights, bits of [`crate::mr::Access`].
+        access: u8 = 8,
+        /// First byte.
+        base: u64 = 64,
+        /// Bytes.
+        len: u64 = 64,
+    }
+}
+
+/// First wire byte of a MAC address in the highest bits, as table entries hold it.
+pub fn mac_bits(mac: [u8; 6]) -> u64 {
+    mac.iter()
+        .fold(0, |bits, &byte| bits << 8 | u64::from(byte))
+}
+
+impl Table {
+    /// All tables, ascending.
+    pub const ALL: [Self; 9] = [
+        Self::Port,
+        Self::Av,
+        Self::Sender,
+        Self::Completer,
+        Self::Responder,
+        Self::Sq,
+        Self::Rq,
+        Self::Cq,
+        Self::Mr,
+    ];
+
+    /// Layout of the table's entries.
+    pub const fn fields(self) -> &'static [BitField] {
+        match self {
+            Self::Port => PortCfg::FIELDS,
+            Self::Av => AvCfg::FIELDS,
+            Self::Sender => SenderCfg::FIELDS,
+            Self::Completer => CompleterCfg::FIELDS,
+            Self::Responder => ResponderCfg::FIELDS,
+            Self::Sq | Self::Rq | Self::Cq => RingCfg::FIELDS,
+            Self::Mr => MrCfg::FIELDS,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_fit_and_fields_are_adjacent() {
+        for table in Table::ALL {
+            let mut next = 0;
+            for field in table.fields() {
+                assert_eq!(field.offset, next, "{table:?}.{}", field.name);
+                next += field.width;
+            }
+            assert!(next <= 64 * ENTRY_WORDS);
+        }
+    }
+
+    #[test]
+    fn ring_base_straddles_a_word() {
+        let ring = RingCfg {
+            enabled: true,
+            base: 0x8000_0000_0000_1000,
+            log_size: 9,
+        };
+        assert_eq!(ring.to_bits(), Ok([0x2001, 1 | 9 << 1, 0, 0]));
+    }
+
+    #[test]
+    fn wide_values_are_refused() {
+        let av = AvCfg {
+            dqpn: 1 << 24,
+            ..AvCfg::default()
+        };
+        assert_eq!(
+            av.to_bits(),
+            Err(FieldOverflow {
+                entry: "AvCfg",
+                field: "dqpn",
+                width: 24,
+                value: 1 << 24
+            })
+        );
+    }
+
+    #[test]
+    fn mac_addresses_start_in_the_high_byte() {
+        assert_eq!(mac_bits([2, 0, 0, 0, 0, 0x0B]), 0x0200_0000_000B);
+    }
+}

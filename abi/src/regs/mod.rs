@@ -1,0 +1,316 @@
+//! BAR 0: identification, mailbox, counters, doorbells. Accesses are 32 or 64 bits wide and aligned to
+//! their width; a 64-bit register may be read as two halves. Reserved addresses read 0 and ignore writes.
+
+pub mod counter;
+pub mod doc;
+pub mod doorbell;
+
+pub use counter::Counter;
+pub use doorbell::{CqDoorbell, QueueDoorbell};
+
+use crate::mailbox;
+use serde::Serialize;
+
+/// Bytes of BAR 0.
+pub const BAR_BYTES: u64 = 0x2000;
+/// Content of the magic register: "FERR".
+pub const MAGIC_VALUE: u32 = 0x4645_5252;
+/// Major version of this register map: drivers of another one must refuse the card.
+pub const VERSION_MAJOR: u16 = 1;
+/// Minor version: additions that an older driver need not know.
+pub const VERSION_MINOR: u16 = 0;
+/// Content of the version register.
+pub const VERSION_VALUE: u32 = (VERSION_MAJOR as u32) << 16 | VERSION_MINOR as u32;
+
+/// Identification.
+pub const MAGIC: u64 = 0x0000;
+/// Version: major in bits 31:16, minor in bits 15:0.
+pub const VERSION: u64 = 0x0004;
+/// Features, bits of [`feature`].
+pub const FEATURES: u64 = 0x0008;
+/// Number of QPs; QPNs are below it.
+pub const NUM_QPS: u64 = 0x0010;
+/// Number of CQs.
+pub const NUM_CQS: u64 = 0x0014;
+/// Number of MRs.
+pub const NUM_MRS: u64 = 0x0018;
+/// WQEs of each queue that the card keeps on chip.
+pub const WQE_WINDOW: u64 = 0x001C;
+/// Messages of a QP that may be unacknowledged.
+pub const RETRANSMIT_DEPTH: u64 = 0x0020;
+/// Scatter/gather entries of a WQE.
+pub const MAX_SGE: u64 = 0x0024;
+/// Largest path MTU, log2 of bytes.
+pub const MAX_PMTU: u64 = 0x0028;
+/// Core clock in Hz.
+pub const CORE_CLOCK: u64 = 0x002C;
+/// Outstanding READs and atomics of a QP; 0 without them.
+pub const MAX_RD_ATOMIC: u64 = 0x0030;
+/// Command opcode; writing starts the command.
+pub const COMMAND: u64 = 0x0040;
+/// Command status.
+pub const COMMAND_STATUS: u64 = 0x0044;
+/// Object of the command.
+pub const COMMAND_OBJECT: u64 = 0x0048;
+/// First byte of the mailbox, 256 bytes.
+pub const MAILBOX_IN: u64 = 0x0100;
+/// First byte of the room kept for answers of commands, 256 bytes; no command of this version has one.
+pub const MAILBOX_OUT: u64 = 0x0200;
+/// First counter, see [`Counter`].
+pub const COUNTERS: u64 = 0x0400;
+/// SQ doorbell, [`QueueDoorbell`]; one 64-bit write.
+pub const SQ_DOORBELL: u64 = 0x1000;
+/// RQ doorbell, [`QueueDoorbell`]; one 64-bit write.
+pub const RQ_DOORBELL: u64 = 0x1008;
+/// CQ doorbell, [`CqDoorbell`]; one 64-bit write.
+pub const CQ_DOORBELL: u64 = 0x1010;
+
+/// Bits of the feature register.
+pub mod feature {
+    /// Reliable connections with SEND and RDMA WRITE, with and without immediate.
+    pub const RC: u32 = 1 << 0;
+    /// RDMA READ.
+    pub const READ: u32 = 1 << 1;
+    /// Compare and swap, fetch and add.
+    pub const ATOMIC: u32 = 1 << 2;
+    /// SEND with invalidate.
+    pub const SEND_INV: u32 = 1 << 3;
+    /// Payload in the WQE.
+    pub const INLINE: u32 = 1 << 4;
+    /// Unreliable connections.
+    pub const UC: u32 = 1 << 5;
+    /// Unreliable datagrams.
+    pub const UD: u32 = 1 << 6;
+    /// Shared receive queues.
+    pub const SRQ: u32 = 1 << 7;
+    /// IPv6.
+    pub const IPV6: u32 = 1 << 8;
+    /// Memory windows and local invalidate.
+    pub const MW: u32 = 1 << 9;
+
+    /// Names for documents and messages.
+    pub const NAMES: [(u32, &str); 10] = [
+        (
+            RC,
+            "reliable connections: SEND and RDMA WRITE, with and without immediate",
+        ),
+        (READ, "RDMA READ"),
+        (ATOMIC, "compare and swap, fetch and add"),
+        (SEND_INV, "SEND with invalidate"),
+        (INLINE, "payload in the WQE"),
+        (UC, "unreliable connections"),
+        (UD, "unreliable datagrams"),
+        (SRQ, "shared receive queues"),
+        (IPV6, "IPv6"),
+        (MW, "memory windows and local invalidate"),
+    ];
+}
+
+/// How software may use a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Rights {
+    /// Read only; writes are ignored.
+    Ro,
+    /// Read and write.
+    Rw,
+    /// Write only; reads give 0.
+    Wo,
+}
+
+/// One register, or an array of equal ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Register {
+    /// Name.
+    pub name: &'static str,
+    /// Byte offset in BAR 0.
+    pub offset: u64,
+    /// Bits: 32 or 64.
+    pub width: u32,
+    /// Number of registers, one after the other.
+    pub count: u64,
+    /// Rights.
+    pub rights: Rights,
+    /// Meaning.
+    pub doc: &'static str,
+}
+
+impl Register {
+    /// First byte behind it.
+    pub const fn end(&self) -> u64 {
+        self.offset + self.count * self.width as u64 / 8
+    }
+}
+
+const fn one(
+    name: &'static str,
+    offset: u64,
+    width: u32,
+    rights: Rights,
+    doc: &'static str,
+) -> Register {
+    Register {
+        name,
+        offset,
+        width,
+        count: 1,
+        rights,
+        doc,
+    }
+}
+
+/// The map, ascending.
+pub const REGISTERS: &[Register] = &[
+    one("MAGIC", MAGIC, 32, Rights::Ro, "0x46455252, \"FERR\""),
+    one(
+        "VERSION",
+        VERSION,
+        32,
+        Rights::Ro,
+        "major version in bits 31:16, minor in bits 15:0",
+    ),
+    one(
+        "FEATURES",
+        FEATURES,
+        32,
+        Rights::Ro,
+        "feature bits, see below",
+    ),
+    one(
+        "NUM_QPS",
+        NUM_QPS,
+        32,
+        Rights::Ro,
+        "number of QPs; QPNs are below it",
+    ),
+    one("NUM_CQS", NUM_CQS, 32, Rights::Ro, "number of CQs"),
+    one(
+        "NUM_MRS",
+        NUM_MRS,
+        32,
+        Rights::Ro,
+        "number of memory regions",
+    ),
+    one(
+        "WQE_WINDOW",
+        WQE_WINDOW,
+        32,
+        Rights::Ro,
+        "WQEs of each queue that the card keeps on chip",
+    ),
+    one(
+        "RETRANSMIT_DEPTH",
+        RETRANSMIT_DEPTH,
+        32,
+        Rights::Ro,
+        "messages of a QP that may be unacknowledged",
+    ),
+    one(
+        "MAX_SGE",
+        MAX_SGE,
+        32,
+        Rights::Ro,
+        "scatter/gather entries of a WQE",
+    ),
+    one(
+        "MAX_PMTU",
+        MAX_PMTU,
+        32,
+        Rights::Ro,
+        "largest path MTU, log2 of bytes",
+    ),
+    one("CORE_CLOCK", CORE_CLOCK, 32, Rights::Ro, "core clock in Hz"),
+    one(
+        "MAX_RD_ATOMIC",
+        MAX_RD_ATOMIC,
+        32,
+        Rights::Ro,
+        "outstanding READs and atomics of a QP, 0 without them",
+    ),
+    one(
+        "COMMAND",
+        COMMAND,
+        32,
+        Rights::Wo,
+        "command opcode in bits 7:0; writing starts the command",
+    ),
+    one(
+        "COMMAND_STATUS",
+        COMMAND_STATUS,
+        32,
+        Rights::Ro,
+        "bit 0 busy, bit 1 done, bits 15:8 status code of the last command",
+    ),
+    one(
+        "COMMAND_OBJECT",
+        COMMAND_OBJECT,
+        32,
+        Rights::Rw,
+        "index of the command's object",
+    ),
+    Register {
+        name: "MAILBOX_IN",
+        offset: MAILBOX_IN,
+        width: 64,
+        count: mailbox::BYTES as u64 / 8,
+        rights: Rights::Wo,
+        doc: "arguments of the command, blocks of 32 bytes",
+    },
+    Register {
+        name: "MAILBOX_OUT",
+        offset: MAILBOX_OUT,
+        width: 64,
+        count: mailbox::BYTES as u64 / 8,
+        rights: Rights::Ro,
+        doc: "kept for answers of commands; reads 0",
+    },
+    Register {
+        name: "COUNTERS",
+        offset: COUNTERS,
+        width: 64,
+        count: Counter::WINDOW as u64,
+        rights: Rights::Ro,
+        doc: "counters, see below",
+    },
+    one(
+        "SQ_DOORBELL",
+        SQ_DOORBELL,
+        64,
+        Rights::Wo,
+        "QPN in bits 23:0, SQ producer index in bits 47:32",
+    ),
+    one(
+        "RQ_DOORBELL",
+        RQ_DOORBELL,
+        64,
+        Rights::Wo,
+        "QPN in bits 23:0, RQ producer index in bits 47:32",
+    ),
+    one(
+        "CQ_DOORBELL",
+        CQ_DOORBELL,
+        64,
+        Rights::Wo,
+        "CQ index in bits 23:0, running consumer index in bits 55:32",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registers_are_aligned_disjoint_and_inside() {
+        let mut end = 0;
+        for register in REGISTERS {
+            assert!(register.offset >= end, "{} overlaps", register.name);
+            assert_eq!(register.offset % u64::from(register.width / 8), 0);
+            end = register.end();
+        }
+        assert!(end <= BAR_BYTES);
+    }
+
+    #[test]
+    fn magic_spells_the_name() {
+        assert_eq!(&MAGIC_VALUE.to_be_bytes(), b"FERR");
+    }
+}
