@@ -120,3 +120,16 @@ pub struct Verdict {
     /// RQ index of the WQE.
     pub wqe: Bits<16>,
 }
+
+/// Published by the RQ WQE cache on every state write, read by the responder from its own copy: a request
+/// that needs a receive WQE is RNR while the responder's RQ index equals `fetched`, which it must know
+/// in the cycle in which it decides about the PSN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct RqPub {
+    /// Write in this cycle.
+    pub valid: Bit,
+    /// QP index.
+    pub qp: Bits<14>,
+    /// RQ index after the newest WQE in the cache.
+    pub fetched: Bits<16>,
+}
