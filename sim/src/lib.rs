@@ -1,1 +1,13 @@
-//! ferroce-sim
+//! Cycle-accurate simulation of Ferroce cards: Verilated models behind a safe Rust interface, with
+//! host memory, cables, captures and the driver on top.
+
+pub mod bar;
+pub mod card;
+pub mod dma;
+pub mod link;
+pub mod mac;
+pub mod memory;
+pub mod pcap;
+pub mod ports;
+pub mod time;
+pub mod world;
