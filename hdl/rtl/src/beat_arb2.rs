@@ -1,0 +1,38 @@
+//! Round-robin arbiter of two streams of frames.
+
+use crate::frame_arb4::FrameArb4;
+use crate::stream::{Beat, StreamIn, StreamOut};
+use ferroce_emit::prelude::*;
+
+/// Round robin, frame by frame (until `last`). Latency 1, a beat every cycle, output from registers.
+#[derive(LogicBlock, Module, Default)]
+pub struct BeatArb2 {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Source 0.
+    pub in0: StreamIn<Beat>,
+    /// Source 1.
+    pub in1: StreamIn<Beat>,
+    /// Items of all sources.
+    pub output: StreamOut<Beat>,
+    core: FrameArb4<Beat>,
+}
+
+impl Logic for BeatArb2 {
+    #[kernel]
+    fn update(&mut self) {
+        clock!(self, clock, core);
+        StreamIn::<Beat>::link(&mut self.in0, &mut self.core.in0);
+        StreamIn::<Beat>::link(&mut self.in1, &mut self.core.in1);
+        // Sources that don't exist never ask.
+        self.core.in2.data.next = self.in0.data.val();
+        self.core.in2.valid.next = false;
+        self.core.in3.data.next = self.in0.data.val();
+        self.core.in3.valid.next = false;
+        self.core.last.next = bit_cast::<4, 1>(self.in0.data.val().last.into())
+            | (bit_cast::<4, 1>(self.in1.data.val().last.into()) << 1);
+        self.output.data.next = self.core.output.data.val();
+        self.output.valid.next = self.core.output.valid.val();
+        self.core.output.ready.next = self.output.ready.val();
+    }
+}

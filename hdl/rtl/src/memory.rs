@@ -1,0 +1,84 @@
+//! What the RAM primitives share: address width, contents in Rust, declaration in Verilog.
+
+use crate::ram_style::RamStyle;
+use ferroce_emit::prelude::*;
+
+/// Width of every RAM address port. A memory of `2^n` words uses the low `n` bits and ignores the
+/// others, so that one port type serves all run-time depths.
+pub const ADDR_BITS: usize = 20;
+
+/// Contents of one memory; all words start at `T::default()`, which is zero bits.
+#[derive(Clone, Debug)]
+pub struct Memory<T: Synth> {
+    words: Vec<T>,
+    log2_depth: usize,
+    style: RamStyle,
+}
+
+impl<T: Synth> Memory<T> {
+    /// # Panics
+    /// If `log2_depth` is 0 or above [`ADDR_BITS`].
+    pub fn new(log2_depth: usize, style: RamStyle) -> Self {
+        assert!(
+            (1..=ADDR_BITS).contains(&log2_depth),
+            "a memory has 2^1 to 2^{ADDR_BITS} words, not 2^{log2_depth}"
+        );
+        Self {
+            words: vec![T::default(); 1 << log2_depth],
+            log2_depth,
+            style,
+        }
+    }
+
+    fn index(&self, address: Bits<ADDR_BITS>) -> usize {
+        address.index() & (self.words.len() - 1)
+    }
+
+    pub fn read(&self, address: Bits<ADDR_BITS>) -> T {
+        self.words[self.index(address)]
+    }
+
+    pub fn write(&mut self, address: Bits<ADDR_BITS>, word: T) {
+        let index = self.index(address);
+        self.words[index] = word;
+    }
+
+    /// Declares `mem`. Block RAM, UltraRAM and LUT RAM are zero after configuration, which synthesis
+    /// need not be told; simulation is.
+    pub fn declaration(&self) -> String {
+        format!(
+            "(* ram_style = \"{style}\" *)
+reg [{high}:0] mem [0:{last}];
+`ifndef SYNTHESIS
+integer word;
+initial begin
+   for (word = 0; word <= {last}; word = word + 1) begin
+      mem[word] = {width}'d0;
+   end
+end
+`endif
+",
+            style = self.style.attribute(),
+            high = T::BITS - 1,
+            last = self.words.len() - 1,
+            width = T::BITS,
+        )
+    }
+
+    /// `mem[port]` with the used bits of the address port.
+    pub fn word(&self, port: &str) -> String {
+        format!("mem[{port}[{}:0]]", self.log2_depth - 1)
+    }
+
+    /// Uses up the ignored high bits of address ports, so that lint sees them as intended.
+    pub fn ignored_bits(&self, ports: &[&str]) -> String {
+        if self.log2_depth == ADDR_BITS {
+            return String::new();
+        }
+        let terms: Vec<String> = ports
+            .iter()
+            .map(|port| format!("{port}[{}:{}]", ADDR_BITS - 1, self.log2_depth))
+            .collect();
+        format!("wire unused_address = &{{1'b0, {}}};\n", terms.join(", "))
+    }
+}
