@@ -8,9 +8,13 @@
 
 pub mod cfg;
 pub mod cqe;
+pub mod frame;
+pub mod headers;
+pub mod icrc;
 pub mod limits;
 pub mod mailbox;
 pub mod mr;
 pub mod opcode;
 pub mod regs;
+pub mod udp_port;
 pub mod wqe;
