@@ -1,6 +1,7 @@
 //! The ports of a module as data, for harnesses and testbenches.
 
 use crate::bits::{pack, unpack, FromBits};
+use crate::names::verilog_name;
 use rust_hdl::prelude::{Clock, In, Out, Signal, Synth};
 use std::any::TypeId;
 
@@ -153,7 +154,7 @@ pub fn port_list(module: &mut dyn Ports) -> Vec<PortInfo> {
         }
         fn port(&mut self, port: &mut dyn Port) {
             self.found.push(PortInfo {
-                name: self.path.join("_"),
+                name: verilog_name(&self.path.join("$")),
                 width: port.width(),
                 direction: port.direction(),
                 is_clock: port.is_clock(),

@@ -1,0 +1,393 @@
+//! Modules with a kernel.
+
+use super::ports;
+use super::register::Register;
+use super::signals::Signals;
+use super::text::{field_list, header};
+use crate::error::EmitError;
+use crate::flow::{Access, Flow};
+use crate::group::{split, Group};
+use crate::ir::{lower_block, Expr, Lower, Statement};
+use crate::names::verilog_name;
+use crate::netlist::Node;
+use crate::ports::PortDirection;
+use crate::print::{literal, range, Printer};
+use num_bigint::BigUint;
+use rust_hdl::core::ast::VerilogStatement;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+/// The module's text after its name; `modules` gives the module names of its
+/// sub-blocks by instance.
+pub(crate) fn print_kernel(
+    node: &Node,
+    code: &[VerilogStatement],
+    modules: &BTreeMap<String, String>,
+) -> Result<String, EmitError> {
+    let place = node.place();
+    let signals = Signals::of(node)?;
+    let mut lower = Lower {
+        place: &place,
+        signals: &signals.types,
+        loops: Vec::new(),
+    };
+    let code = lower_block(&mut lower, code)?;
+    Flow {
+        place: &place,
+        signals: &signals.access,
+    }
+    .check(&code)?;
+    let mut kernel = Kernel::new(node, signals, code)?;
+    kernel.name_everything()?;
+    kernel.print(modules)
+}
+
+/// How a signal gets its value.
+enum Drive {
+    /// All of it from one expression, always.
+    Wire(Expr),
+    /// By the statements of an `always @(*)`.
+    Process,
+}
+
+struct Kernel<'a> {
+    node: &'a Node,
+    signals: Signals<'a>,
+    groups: Vec<Group>,
+    drives: BTreeMap<String, Drive>,
+    /// Signals that a statement or expression reads.
+    read: BTreeSet<String>,
+    /// Wires that are replaced by what drives them: clocks, inputs of
+    /// sub-blocks and registers that are plain copies.
+    folded: BTreeSet<String>,
+    /// Outputs of sub-blocks that drive an output of this module directly.
+    aliases: BTreeMap<String, String>,
+    printer: Printer,
+}
+
+impl<'a> Kernel<'a> {
+    fn new(node: &'a Node, signals: Signals<'a>, code: Vec<Statement>) -> Result<Self, EmitError> {
+        let groups = split(code);
+        let mut drives = BTreeMap::new();
+        let mut read = BTreeSet::new();
+        for group in &groups {
+            for statement in group {
+                statement.visit_reads(&mut |name, _, _| {
+                    read.insert(name.to_owned());
+                });
+            }
+            if let Some((signal, value)) = continuous(group, &signals) {
+                drives.insert(signal, Drive::Wire(value));
+                continue;
+            }
+            for statement in group {
+                statement.visit_writes(&mut |target| {
+                    drives.insert(target.signal.clone(), Drive::Process);
+                });
+            }
+        }
+        let mut kernel = Self {
+            node,
+            signals,
+            groups,
+            drives,
+            read,
+            folded: BTreeSet::new(),
+            aliases: BTreeMap::new(),
+            printer: Printer::new(),
+        };
+        kernel.check_clocks()?;
+        kernel.fold_copies();
+        kernel.alias_outputs();
+        Ok(kernel)
+    }
+
+    /// Clocks are wires: each is a copy of another one, or an input.
+    fn check_clocks(&self) -> Result<(), EmitError> {
+        for (name, drive) in &self.drives {
+            let source = match drive {
+                Drive::Wire(value) => value.whole_signal(),
+                Drive::Process => None,
+            };
+            let from_clock = source.is_some_and(|s| self.signals.clocks.contains(s));
+            if self.signals.clocks.contains(name) && !from_clock {
+                return Err(EmitError::ClockLogic {
+                    module: self.node.place(),
+                    signal: name.replace('$', "."),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Inputs of sub-blocks and registers that are copies need no wire.
+    fn fold_copies(&mut self) {
+        for (name, drive) in &self.drives {
+            let is_copy = matches!(drive, Drive::Wire(value)
+                if value.whole_signal().is_some() || value.constant().is_some());
+            let is_stub = matches!(self.signals.access.get(name), Some((Access::Settled, _)));
+            if is_copy && is_stub && !self.read.contains(name) {
+                self.folded.insert(name.clone());
+            }
+        }
+    }
+
+    /// An output that only passes on a sub-block's output is that net.
+    fn alias_outputs(&mut self) {
+        for port in &self.node.atoms {
+            let Some(Drive::Wire(value)) = self.drives.get(&port.name) else {
+                continue;
+            };
+            let Some(source) = value.whole_signal() else {
+                continue;
+            };
+            let is_output = matches!(
+                self.signals.access.get(&port.name),
+                Some((Access::Immediate, _))
+            ) && !self.signals.locals.contains(&port.name);
+            let is_instance_output = self.signals.instances.iter().any(|instance| {
+                source
+                    .strip_prefix(&instance.node.instance)
+                    .and_then(|rest| rest.strip_prefix('$'))
+                    .is_some_and(|port| instance.node.atom(port).is_some())
+            });
+            if is_output && is_instance_output && !self.aliases.contains_key(source) {
+                self.aliases.insert(source.to_owned(), port.name.clone());
+                self.folded.insert(port.name.clone());
+            }
+        }
+    }
+
+    fn name_everything(&mut self) -> Result<(), EmitError> {
+        for port in ports(self.node)? {
+            self.printer.space.claim(&port.name);
+        }
+        for atom in &self.node.atoms {
+            if !self.signals.locals.contains(&atom.name) {
+                self.printer
+                    .names
+                    .insert(atom.name.clone(), verilog_name(&atom.name));
+            }
+        }
+        let registers = self.signals.registers.iter().flat_map(|r| [&r.q, &r.d]);
+        let inner: Vec<String> = registers.chain(&self.signals.locals).cloned().collect();
+        let instances: Vec<String> = self
+            .signals
+            .instances
+            .iter()
+            .map(|instance| instance.node.instance.clone())
+            .collect();
+        for name in inner.into_iter().chain(instances) {
+            let allocated = self.printer.space.allocate(&verilog_name(&name));
+            self.printer.names.insert(name, allocated);
+        }
+        for stub in self.stubs() {
+            let name = match self.aliases.get(&stub) {
+                Some(output) => self.printer.name(output),
+                None => self.printer.space.allocate(&verilog_name(&stub)),
+            };
+            self.printer.names.insert(stub, name);
+        }
+        self.printer.fields = self.signals.fields.clone();
+        Ok(())
+    }
+
+    /// Ports of instances that are nets of this module.
+    fn stubs(&self) -> Vec<String> {
+        self.signals
+            .instances
+            .iter()
+            .flat_map(|instance| {
+                let ports = instance.node.atoms.iter();
+                ports.map(|atom| format!("{}${}", instance.node.instance, atom.name))
+            })
+            .filter(|name| self.signals.access.contains_key(name) && !self.folded.contains(name))
+            .collect()
+    }
+
+    fn print(&mut self, modules: &BTreeMap<String, String>) -> Result<String, EmitError> {
+        let logic = self.print_logic();
+        let instances = self.print_instances(modules)?;
+        let clocked = self.print_registers();
+        let nets = self.print_nets();
+        let ports = ports(self.node)?;
+        let regs: BTreeSet<String> = self
+            .drives
+            .iter()
+            .filter(|(_, drive)| matches!(drive, Drive::Process))
+            .map(|(name, _)| self.printer.name(name))
+            .collect();
+        let mut text = header(&ports, &|name| regs.contains(name));
+        for part in [self.printer.declarations(), nets, logic, instances, clocked] {
+            if !part.is_empty() {
+                text.push_str(part.trim_start_matches('\n').trim_end());
+                text.push_str("\n\n");
+            }
+        }
+        let mut text = text.trim_end().to_owned();
+        text.push_str("\nendmodule\n");
+        Ok(text)
+    }
+
+    fn print_nets(&mut self) -> String {
+        let mut text = String::new();
+        let registers = self.signals.registers.clone();
+        for register in &registers {
+            let _ = writeln!(
+                text,
+                "    reg  {}{} = {};{}",
+                range(register.width),
+                self.printer.name(&register.q),
+                literal(&register.init, register.width),
+                self.fields_of(&register.q)
+            );
+        }
+        let inputs = registers.iter().map(|register| register.d.clone());
+        let locals = self.signals.locals.iter().cloned();
+        let nets: Vec<String> = inputs
+            .filter(|d| !self.folded.contains(d))
+            .chain(locals)
+            .chain(self.stubs())
+            .filter(|name| !self.aliases.contains_key(name))
+            .collect();
+        for name in nets {
+            let kind = match self.drives.get(&name) {
+                Some(Drive::Process) => "reg ",
+                _ => "wire",
+            };
+            let _ = writeln!(
+                text,
+                "    {kind} {}{};{}",
+                range(self.signals.width(&name)),
+                self.printer.name(&name),
+                self.fields_of(&name)
+            );
+        }
+        text
+    }
+
+    fn fields_of(&self, name: &str) -> String {
+        field_list(self.signals.fields.get(name).map_or(&[], Vec::as_slice))
+    }
+
+    fn print_logic(&mut self) -> String {
+        let mut text = String::new();
+        let mut after_block = false;
+        for group in std::mem::take(&mut self.groups) {
+            if let Some((signal, value)) = continuous(&group, &self.signals) {
+                if self.folded.contains(&signal) {
+                    continue;
+                }
+                let separator = if after_block { "\n" } else { "" };
+                let value = self.printer.expr(&value);
+                let _ = writeln!(
+                    text,
+                    "{separator}    assign {} = {value};",
+                    self.printer.name(&signal)
+                );
+                after_block = false;
+            } else {
+                text.push_str("\n    always @(*) begin\n");
+                for statement in &group {
+                    self.printer.statement(statement, 2, &mut text);
+                }
+                text.push_str("    end\n");
+                after_block = true;
+            }
+        }
+        text
+    }
+
+    fn print_instances(&mut self, modules: &BTreeMap<String, String>) -> Result<String, EmitError> {
+        let mut text = String::new();
+        for index in 0..self.signals.instances.len() {
+            let child = self.signals.instances[index].node;
+            let Some(module) = modules.get(&child.instance) else {
+                continue;
+            };
+            let name = self.printer.name(&child.instance);
+            let ports = ports(child)?;
+            if ports.is_empty() {
+                let _ = writeln!(text, "\n    {module} {name} ();");
+                continue;
+            }
+            let _ = writeln!(text, "\n    {module} {name} (");
+            let atoms = child.atoms.iter().filter(|atom| {
+                self.signals
+                    .access
+                    .contains_key(&format!("{}${}", child.instance, atom.name))
+            });
+            let stubs: Vec<String> = atoms
+                .map(|atom| format!("{}${}", child.instance, atom.name))
+                .collect();
+            for (position, (port, stub)) in ports.iter().zip(&stubs).enumerate() {
+                let net = match port.direction {
+                    PortDirection::Input => self.source(stub),
+                    PortDirection::Output | PortDirection::InOut => self.printer.name(stub),
+                };
+                let comma = if position + 1 == ports.len() { "" } else { "," };
+                let _ = writeln!(text, "        .{}({net}){comma}", port.name);
+            }
+            text.push_str("    );\n");
+        }
+        Ok(text)
+    }
+
+    /// What drives a folded signal, or the signal itself.
+    fn source(&mut self, name: &str) -> String {
+        if self.folded.contains(name) {
+            if let Some(Drive::Wire(value)) = self.drives.get(name) {
+                return self.printer.expr(&value.clone());
+            }
+        }
+        self.printer.name(name)
+    }
+
+    /// One block a clock.
+    fn print_registers(&mut self) -> String {
+        let mut clocks: Vec<(String, Vec<Register>)> = Vec::new();
+        for register in self.signals.registers.clone() {
+            let clock = self.source(&register.clock);
+            match clocks.iter_mut().find(|(name, _)| *name == clock) {
+                Some((_, registers)) => registers.push(register),
+                None => clocks.push((clock, vec![register])),
+            }
+        }
+        let mut text = String::new();
+        for (clock, registers) in clocks {
+            let _ = writeln!(text, "\n    always @(posedge {clock}) begin");
+            for register in registers {
+                let d = self.source(&register.d);
+                let _ = writeln!(text, "        {} <= {d};", self.printer.name(&register.q));
+            }
+            text.push_str("    end\n");
+        }
+        text
+    }
+}
+
+/// The signal and value of a group that is a plain wire.
+///
+/// Groups that read nothing are one, too: Verilog never runs an
+/// `always @(*)` that waits for no signal.
+fn continuous(group: &[Statement], signals: &Signals<'_>) -> Option<(String, Expr)> {
+    if let [Statement::Assign { target, value }] = group {
+        if target.whole {
+            return Some((target.signal.clone(), value.clone()));
+        }
+    }
+    let mut signal = None;
+    let mut bits = BigUint::default();
+    for statement in group {
+        let Statement::Assign { target, value } = statement else {
+            return None;
+        };
+        let value = value.constant()?;
+        for index in 0..target.width as u64 {
+            bits.set_bit(target.offset as u64 + index, value.bit(index));
+        }
+        signal = Some(&target.signal);
+    }
+    let signal = signal?;
+    Some((signal.clone(), Expr::number(bits, signals.width(signal))))
+}

@@ -1,0 +1,54 @@
+//! Verilog modules.
+
+mod custom;
+mod kernel;
+mod register;
+mod signals;
+mod text;
+
+pub(crate) use custom::print_custom;
+pub(crate) use kernel::print_kernel;
+
+use crate::error::EmitError;
+use crate::names::verilog_name;
+use crate::netlist::Node;
+use crate::ports::{PortDirection, PortInfo};
+use rust_hdl::prelude::AtomKind;
+use std::collections::HashSet;
+
+/// The ports of a module under their Verilog names.
+pub(crate) fn ports(node: &Node) -> Result<Vec<PortInfo>, EmitError> {
+    let mut seen = HashSet::new();
+    let mut ports = Vec::new();
+    for atom in &node.atoms {
+        let direction = match atom.kind {
+            AtomKind::InputParameter => PortDirection::Input,
+            AtomKind::OutputParameter | AtomKind::OutputPassthrough => PortDirection::Output,
+            AtomKind::InOutParameter => PortDirection::InOut,
+            AtomKind::StubInputSignal
+            | AtomKind::StubOutputSignal
+            | AtomKind::Constant
+            | AtomKind::LocalSignal => continue,
+        };
+        let name = verilog_name(&atom.name);
+        if atom.width == 0 {
+            return Err(EmitError::ZeroWidth {
+                module: node.place(),
+                signal: atom.name.replace('$', "."),
+            });
+        }
+        if !seen.insert(name.clone()) {
+            return Err(EmitError::PortNameConflict {
+                module: node.place(),
+                name,
+            });
+        }
+        ports.push(PortInfo {
+            name,
+            width: atom.width,
+            direction,
+            is_clock: atom.is_clock,
+        });
+    }
+    Ok(ports)
+}
