@@ -1,0 +1,170 @@
+//! What all tests share: seeds, a clocked circuit, ends of streams.
+
+use ferroce_emit::prelude::*;
+use ferroce_rtl::stream::{Beat, StreamIn, StreamOut};
+use rand::{Rng, RngCore, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::collections::VecDeque;
+
+/// The random numbers of one test; the seed comes from `FERROCE_SEED` if that is set.
+pub fn random() -> ChaCha8Rng {
+    let seed = match std::env::var("FERROCE_SEED") {
+        Ok(text) => text.parse().expect("FERROCE_SEED is a number"),
+        Err(_) => rand::thread_rng().next_u64(),
+    };
+    println!("FERROCE_SEED={seed}");
+    ChaCha8Rng::seed_from_u64(seed)
+}
+
+/// A circuit with one clock.
+pub struct Bench<U: Block> {
+    pub uut: Box<U>,
+    set_clock: fn(&mut U, Clock),
+}
+
+impl<U: Block> Bench<U> {
+    pub fn new(uut: U, set_clock: fn(&mut U, Clock)) -> Self {
+        let mut uut = Box::new(uut);
+        uut.connect_all();
+        check_all(uut.as_ref()).expect("the circuit is wired");
+        Self { uut, set_clock }
+    }
+
+    /// Lets the inputs of this cycle act, so that its outputs can be read.
+    pub fn settle(&mut self) {
+        (self.set_clock)(&mut self.uut, false.into());
+        assert!(simulate(self.uut.as_mut(), 64), "the circuit oscillates");
+    }
+
+    /// Ends the cycle.
+    pub fn edge(&mut self) {
+        (self.set_clock)(&mut self.uut, true.into());
+        assert!(simulate(self.uut.as_mut(), 64), "the circuit oscillates");
+    }
+}
+
+/// Bench of a circuit whose clock port is `clock`.
+#[macro_export]
+macro_rules! bench {
+    ($uut: expr) => {
+        $crate::bench::Bench::new($uut, |uut, level| uut.clock.next = level)
+    };
+}
+
+/// An item type that tests can make from random bits.
+pub trait Item: Synth {
+    fn random(random: &mut impl Rng) -> Self;
+}
+
+impl<const N: usize> Item for Bits<N> {
+    fn random(random: &mut impl Rng) -> Self {
+        (0..N).fold(Self::default(), |bits, index| {
+            bits.replace_bit(index, random.gen())
+        })
+    }
+}
+
+impl Item for Bit {
+    fn random(random: &mut impl Rng) -> Self {
+        random.gen()
+    }
+}
+
+impl Item for Beat {
+    fn random(random: &mut impl Rng) -> Self {
+        let last = random.gen_bool(0.3);
+        Self {
+            data: Bits::random(random),
+            len: if last {
+                random.gen_range(1..=64u64)
+            } else {
+                64
+            }
+            .into(),
+            last,
+            err: last && random.gen_bool(0.2),
+        }
+    }
+}
+
+/// The source of a stream under test. Without an item it drives noise on `data`.
+pub struct Source<T> {
+    /// Probability of an offer in a cycle without a pending one.
+    pub rate: f64,
+    /// Still to be sent.
+    pub queue: VecDeque<T>,
+    offer: Option<T>,
+    /// Items taken so far.
+    pub sent: usize,
+}
+
+impl<T: Item> Source<T> {
+    pub fn new(rate: f64, items: impl IntoIterator<Item = T>) -> Self {
+        Self {
+            rate,
+            queue: items.into_iter().collect(),
+            offer: None,
+            sent: 0,
+        }
+    }
+
+    /// Before a cycle settles.
+    pub fn drive(&mut self, port: &mut StreamIn<T>, random: &mut impl Rng) {
+        if self.offer.is_none() && random.gen_bool(self.rate) {
+            self.offer = self.queue.pop_front();
+        }
+        port.valid.next = self.offer.is_some();
+        port.data.next = self.offer.unwrap_or_else(|| T::random(random));
+    }
+
+    /// After it has settled: the item taken in this cycle.
+    pub fn take(&mut self, port: &StreamIn<T>) -> Option<T> {
+        if port.ready.val() && self.offer.is_some() {
+            self.sent += 1;
+            return self.offer.take();
+        }
+        None
+    }
+
+    pub fn is_done(&self) -> bool {
+        self.offer.is_none() && self.queue.is_empty()
+    }
+}
+
+/// The sink of a stream under test. It fails if an offer does not hold.
+pub struct Sink<T> {
+    /// Probability of `ready`.
+    pub rate: f64,
+    pub received: Vec<T>,
+    stalled: Option<T>,
+}
+
+impl<T: Item> Sink<T> {
+    pub fn new(rate: f64) -> Self {
+        Self {
+            rate,
+            received: Vec::new(),
+            stalled: None,
+        }
+    }
+
+    /// Before a cycle settles.
+    pub fn drive(&mut self, port: &mut StreamOut<T>, random: &mut impl Rng) {
+        port.ready.next = random.gen_bool(self.rate);
+    }
+
+    /// After it has settled.
+    pub fn take(&mut self, port: &StreamOut<T>) -> Option<T> {
+        let offer = port.valid.val().then(|| port.data.val());
+        if self.stalled.is_some() {
+            assert_eq!(offer, self.stalled, "an offer did not hold");
+        }
+        self.stalled = offer.filter(|_| !port.ready.val());
+        let taken = offer.filter(|_| port.ready.val());
+        self.received.extend(taken);
+        taken
+    }
+}
+
+/// Pairs of source and sink rates that every stream test runs with.
+pub const RATES: [(f64, f64); 5] = [(1.0, 1.0), (1.0, 0.5), (0.5, 1.0), (0.6, 0.6), (0.1, 0.9)];
