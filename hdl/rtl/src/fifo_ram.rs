@@ -90,8 +90,6 @@ end
         } else {
             format!(
                 "\
-wire unused_enable = &{{1'b0, out_en}};
-
 initial begin
    rd_data = {width}'d0;
 end
@@ -140,7 +138,7 @@ impl<T: Synth> Logic for FifoRam<T> {
     fn hdl(&self) -> Verilog {
         Verilog::Custom(format!(
             "\
-{declaration}{ignored}
+{declaration}
 always @(posedge wr_clock) begin
    if (wr_valid) begin
       {written} <= wr_data;
@@ -149,7 +147,6 @@ end
 
 {read_port}",
             declaration = self._memory.declaration(),
-            ignored = self._memory.ignored_bits(&["wr_addr", "rd_addr"]),
             written = self._memory.word("wr_addr"),
             read_port = self.read_port(),
         ))

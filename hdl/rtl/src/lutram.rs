@@ -71,19 +71,16 @@ impl<T: Synth> Logic for Lutram<T> {
     fn hdl(&self) -> Verilog {
         Verilog::Custom(format!(
             "\
-{declaration}{ignored}
+{declaration}
 always @(posedge clock) begin
    if (wr_valid) begin
       {written} <= wr_data;
    end
 end
 
-always @(*) begin
-   rd_data = {read};
-end
+assign rd_data = {read};
 ",
             declaration = self._memory.declaration(),
-            ignored = self._memory.ignored_bits(&["wr_addr", "rd_addr"]),
             written = self._memory.word("wr_addr"),
             read = self._memory.word("rd_addr"),
         ))

@@ -69,16 +69,4 @@ end
     pub fn word(&self, port: &str) -> String {
         format!("mem[{port}[{}:0]]", self.log2_depth - 1)
     }
-
-    /// Uses up the ignored high bits of address ports, so that lint sees them as intended.
-    pub fn ignored_bits(&self, ports: &[&str]) -> String {
-        if self.log2_depth == ADDR_BITS {
-            return String::new();
-        }
-        let terms: Vec<String> = ports
-            .iter()
-            .map(|port| format!("{port}[{}:{}]", ADDR_BITS - 1, self.log2_depth))
-            .collect();
-        format!("wire unused_address = &{{1'b0, {}}};\n", terms.join(", "))
-    }
 }

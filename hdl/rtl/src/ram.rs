@@ -85,7 +85,7 @@ impl<T: Synth> Logic for Ram<T> {
     fn hdl(&self) -> Verilog {
         Verilog::Custom(format!(
             "\
-{declaration}{ignored}reg [{high}:0] fetched;
+{declaration}reg [{high}:0] fetched;
 
 initial begin
    fetched = {width}'d0;
@@ -101,7 +101,6 @@ always @(posedge clock) begin
 end
 ",
             declaration = self._memory.declaration(),
-            ignored = self._memory.ignored_bits(&["wr_addr", "rd_addr"]),
             high = T::BITS - 1,
             width = T::BITS,
             written = self._memory.word("wr_addr"),

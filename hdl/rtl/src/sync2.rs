@@ -46,9 +46,7 @@ always @(posedge clock) begin
    second <= first;
 end
 
-always @(*) begin
-   q = second;
-end
+assign q = second;
 ",
             high = T::BITS - 1,
             width = T::BITS,
