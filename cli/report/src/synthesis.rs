@@ -1,0 +1,131 @@
+//! Yosys: Verilog in, a netlist of UltraScale+ cells out, cached by content.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ferroce_bridge::{cache, tools, BridgeError};
+
+use crate::netlist::Netlist;
+use crate::ReportError;
+
+/// Python with Yosys as a module, as `scripts/setup` installs it.
+const PYTHON: &str = ".tools/yosys/bin/python";
+
+const DRIVER: &str = include_str!("synth.py");
+const XOR_MAP: &str = include_str!("xor_by_sixes.v");
+const XOR_MAP_FILE: &str = "xor_by_sixes.v";
+const NETLIST: &str = "netlist.json";
+
+/// Synthesises `top`, its sub-modules flattened into it.
+pub fn synthesise(verilog: &str, top: &str) -> Result<Netlist, ReportError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if top.is_empty() || !top.chars().all(plain) || top.starts_with(|c: char| c.is_ascii_digit()) {
+        return Err(ReportError::TopName(top.to_owned()));
+    }
+    let python = python()?;
+    let script = script(top);
+    let mut key = cache::Key::default();
+    key.part("yosys", yosys_identity(&python));
+    key.part("driver", DRIVER);
+    key.part("script", &script);
+    key.part(XOR_MAP_FILE, XOR_MAP);
+    key.part("verilog", verilog);
+    let entry = cache::entry("ferroce-netlists", &key.finish(), |folder| {
+        run(&python, &script, verilog, top, folder)
+    })?;
+    let path = entry.join(NETLIST);
+    let text = std::fs::read_to_string(&path).map_err(BridgeError::io("read", &path))?;
+    Netlist::parse(&text, top)
+}
+
+fn script(top: &str) -> String {
+    // - abc9 would prove its own result with a SAT solver, which does not end on wide XORs.
+    // - A block's ports are not pins and its clocks come from elsewhere: no pads, no clock buffers.
+    // - Chains of two-input gates are gathered, so that wide XORs can be mapped by sixes.
+    // - Scope notes, displays and assertions are no hardware.
+    // - Source attributes name temporary files and double the netlist's size.
+    let synth =
+        format!("synth_xilinx -family xcup -flatten -uram -noiopad -noclkbuf -top {top} -run");
+    format!(
+        "scratchpad -set abc9.verify 0\n\
+         read_verilog -sv design.v\n\
+         {synth} begin:map_luts\n\
+         extract_reduce\n\
+         techmap -map {XOR_MAP_FILE}\n\
+         simplemap\n\
+         opt_clean\n\
+         {synth} map_luts:\n\
+         delete t:$scopeinfo t:$print t:$check\n\
+         setattr -unset src\n\
+         select {top}\n\
+         write_json -selected {NETLIST}\n"
+    )
+}
+
+fn run(
+    python: &Path,
+    script: &str,
+    verilog: &str,
+    top: &str,
+    folder: &Path,
+) -> Result<(), ReportError> {
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).map_err(BridgeError::io("write", &path))
+    };
+    write("design.v", verilog)?;
+    write("script.ys", script)?;
+    write("synth.py", DRIVER)?;
+    write(XOR_MAP_FILE, XOR_MAP)?;
+    let (success, log) = tools::run(
+        Command::new(python)
+            .args(["synth.py", "script.ys"])
+            .current_dir(folder),
+    )?;
+    write("yosys.log", &log)?;
+    if success {
+        return Ok(());
+    }
+    let errors: Vec<&str> = log.lines().filter(|line| line.contains("ERROR")).collect();
+    Err(ReportError::Synthesis {
+        top: top.to_owned(),
+        messages: if errors.is_empty() {
+            log
+        } else {
+            errors.join("\n")
+        },
+    })
+}
+
+/// `FERROCE_YOSYS_PYTHON` names another Python that has pyosys.
+fn python() -> Result<PathBuf, BridgeError> {
+    std::env::var_os("FERROCE_YOSYS_PYTHON")
+        .map(PathBuf::from)
+        .or_else(|| tools::find_in_workspace(PYTHON))
+        .ok_or_else(|| BridgeError::ToolMissing {
+            tool: "Yosys",
+            looked_at: format!("FERROCE_YOSYS_PYTHON, {PYTHON}"),
+        })
+}
+
+/// The installed package's record names its version; without one, the interpreter's path has to do.
+fn yosys_identity(python: &Path) -> String {
+    let environment = python.parent().and_then(Path::parent);
+    let versions = environment
+        .into_iter()
+        .flat_map(|folder| {
+            std::fs::read_dir(folder.join("lib"))
+                .into_iter()
+                .flatten()
+                .flatten()
+        })
+        .flat_map(|library| {
+            std::fs::read_dir(library.path().join("site-packages"))
+                .into_iter()
+                .flatten()
+                .flatten()
+        })
+        .map(|package| package.file_name().to_string_lossy().into_owned())
+        .find(|name| name.starts_with("pyosys-"));
+    versions.unwrap_or_else(|| python.display().to_string())
+}
