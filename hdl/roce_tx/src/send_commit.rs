@@ -1,0 +1,208 @@
+//! Last stage of the sender: decides, writes the state and tells everybody.
+
+use crate::send_desc::{SendContext, SendGate, SendPlan};
+use crate::send_state::StateWrite;
+use ferroce_abi::wqe::flags;
+use ferroce_emit::prelude::*;
+use ferroce_rtl::desc::lookup::WqeData;
+use ferroce_rtl::desc::tx::{
+    Consumed, Kick, LocalError, SenderPub, SentWrite, TxPkt, VisitDone,
+};
+
+/// Cycles from the inputs to the outputs.
+pub const COMMIT_LATENCY: usize = 2;
+
+/// Completion status of a wrong key or range of an SGE (`Status::LocProt`).
+pub const LOC_PROT: u64 = 4;
+
+const SIGNALED_BIT: usize = flags::SIGNALED.trailing_zeros() as usize;
+
+/// Takes everything that is known of an item in one cycle, decides in the next, and drives all outputs from
+/// registers after it. `*_push` are pulses; whoever admits items has reserved room for them.
+#[derive(LogicBlock, Module, Default)]
+pub struct TxSendCommit {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Item and positions of its QP.
+    pub context: Signal<In, SendContext>,
+    /// What the windows allow.
+    pub gate: Signal<In, SendGate>,
+    /// The WQE.
+    pub wqe: Signal<In, WqeData>,
+    /// The packet to send from it.
+    pub plan: Signal<In, SendPlan>,
+    /// The SGE lies in its memory region.
+    pub mr_ok: Signal<In, Bit>,
+    /// New state.
+    pub write: Signal<Out, StateWrite>,
+    /// New furthest position, for the RAM and for the completer.
+    pub publish: Signal<Out, SenderPub>,
+    /// A message was begun.
+    pub sent: Signal<Out, SentWrite>,
+    /// The packet.
+    pub pkt: Signal<Out, TxPkt>,
+    /// `pkt` is to be sent.
+    pub pkt_push: Signal<Out, Bit>,
+    /// Answer to the scheduler.
+    pub done: Signal<Out, VisitDone>,
+    /// `done` is to be sent.
+    pub done_push: Signal<Out, Bit>,
+    /// Position for the WQE cache.
+    pub consumed: Signal<Out, Consumed>,
+    /// `consumed` is to be sent.
+    pub consumed_push: Signal<Out, Bit>,
+    /// Failed WQE.
+    pub error: Signal<Out, LocalError>,
+    /// `error` is to be sent.
+    pub error_push: Signal<Out, Bit>,
+    /// The QP may go on after a `set`.
+    pub kick: Signal<Out, Kick>,
+    /// `kick` is to be sent.
+    pub kick_push: Signal<Out, Bit>,
+    context1: DFF<SendContext>,
+    wqe1: DFF<WqeData>,
+    plan1: DFF<SendPlan>,
+    send1: DFF<Bit>,
+    fail1: DFF<Bit>,
+    skip1: DFF<Bit>,
+    status1: DFF<Bits<8>>,
+    write2: DFF<StateWrite>,
+    publish2: DFF<SenderPub>,
+    sent2: DFF<SentWrite>,
+    pkt2: DFF<TxPkt>,
+    send2: DFF<Bit>,
+    done2: DFF<VisitDone>,
+    done_push2: DFF<Bit>,
+    consumed2: DFF<Consumed>,
+    consumed_push2: DFF<Bit>,
+    error2: DFF<LocalError>,
+    fail2: DFF<Bit>,
+    set2: DFF<Bit>,
+    ready: Signal<Local, Bit>,
+    bad: Signal<Local, Bit>,
+}
+
+impl Logic for TxSendCommit {
+    #[kernel]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clock, context1, wqe1, plan1, send1, fail1, skip1, status1, write2, publish2,
+            sent2, pkt2, send2, done2, done_push2, consumed2, consumed_push2, error2, fail2, set2
+        );
+
+        // Decision.
+        self.context1.d.next = self.context.val();
+        self.wqe1.d.next = self.wqe.val();
+        self.plan1.d.next = self.plan.val();
+        self.ready.next =
+            self.context.val().item.visit & self.gate.val().open & self.wqe.val().avail;
+        self.bad.next = (self.plan.val().status != 0) | !self.mr_ok.val();
+        self.send1.d.next = self.ready.val() & !self.bad.val();
+        self.fail1.d.next = self.ready.val() & self.bad.val();
+        self.skip1.d.next = self.context.val().item.visit & self.gate.val().skip;
+        self.status1.d.next = self.plan.val().status;
+        if self.plan.val().status == 0 {
+            self.status1.d.next = LOC_PROT.into();
+        }
+
+        // State.
+        self.write2.d.next.valid = self.context1.q.val().item.set
+            | self.send1.q.val()
+            | self.fail1.q.val()
+            | self.skip1.q.val();
+        self.write2.d.next.configure = self.context1.q.val().item.configure;
+        self.write2.d.next.qp = self.context1.q.val().item.qp;
+        self.write2.d.next.cfg.enabled = self.context1.q.val().item.enabled;
+        self.write2.d.next.cfg.pmtu = self.context1.q.val().item.pmtu;
+        self.write2.d.next.cfg.pd = self.context1.q.val().item.pd;
+        self.write2.d.next.state = self.context1.q.val().state;
+        self.write2.d.next.state.halted = self.fail1.q.val();
+        if self.send1.q.val() {
+            self.write2.d.next.state.wqe = self.plan1.q.val().next_wqe;
+            self.write2.d.next.state.sent = self.plan1.q.val().next_sent;
+            self.write2.d.next.state.psn = self.plan1.q.val().next_psn;
+        } else if self.skip1.q.val() {
+            self.write2.d.next.state.wqe = self.context1.q.val().una.wqe;
+            self.write2.d.next.state.sent = 0.into();
+            self.write2.d.next.state.psn = self.context1.q.val().high.max_psn;
+        } else if self.context1.q.val().item.set {
+            self.write2.d.next.state.wqe = self.context1.q.val().item.wqe;
+            self.write2.d.next.state.sent = self.context1.q.val().item.sent;
+            self.write2.d.next.state.psn = self.context1.q.val().item.psn;
+            self.write2.d.next.state.halted = self.context1.q.val().item.halted;
+        }
+        self.write.next = self.write2.q.val();
+
+        self.publish2.d.next.valid = self.send1.q.val() | self.context1.q.val().item.configure;
+        self.publish2.d.next.qp = self.context1.q.val().item.qp;
+        self.publish2.d.next.max_psn = self.plan1.q.val().max_psn;
+        self.publish2.d.next.begun = self.plan1.q.val().begun;
+        if self.context1.q.val().item.configure {
+            self.publish2.d.next.max_psn = self.context1.q.val().item.psn;
+            self.publish2.d.next.begun = 0.into();
+        }
+        self.publish.next = self.publish2.q.val();
+
+        // Message and packet.
+        self.sent2.d.next.valid = self.send1.q.val() & self.plan1.q.val().first;
+        self.sent2.d.next.qp = self.context1.q.val().item.qp;
+        self.sent2.d.next.wqe = self.context1.q.val().state.wqe;
+        self.sent2.d.next.first_psn = self.context1.q.val().state.psn;
+        self.sent2.d.next.last_psn = self.plan1.q.val().last_psn;
+        self.sent2.d.next.opcode = self.wqe1.q.val().opcode;
+        self.sent2.d.next.signaled = self.wqe1.q.val().flags.get_bit(SIGNALED_BIT);
+        self.sent2.d.next.len = self.wqe1.q.val().len;
+        self.sent.next = self.sent2.q.val();
+
+        self.pkt2.d.next.qp = self.context1.q.val().item.qp;
+        self.pkt2.d.next.opcode = self.plan1.q.val().opcode;
+        self.pkt2.d.next.se = self.plan1.q.val().se;
+        self.pkt2.d.next.ackreq = self.plan1.q.val().ackreq;
+        self.pkt2.d.next.psn = self.context1.q.val().state.psn;
+        self.pkt2.d.next.has_reth = self.plan1.q.val().has_reth;
+        self.pkt2.d.next.has_imm = self.plan1.q.val().has_imm;
+        self.pkt2.d.next.has_aeth = false;
+        self.pkt2.d.next.va = self.wqe1.q.val().va;
+        self.pkt2.d.next.rkey = self.wqe1.q.val().rkey;
+        self.pkt2.d.next.dma_len = self.wqe1.q.val().len;
+        self.pkt2.d.next.imm = self.wqe1.q.val().imm;
+        self.pkt2.d.next.syndrome = 0.into();
+        self.pkt2.d.next.msn = 0.into();
+        self.pkt2.d.next.len = self.plan1.q.val().len;
+        self.pkt2.d.next.addr = self.plan1.q.val().addr;
+        self.send2.d.next = self.send1.q.val();
+        self.pkt.next = self.pkt2.q.val();
+        self.pkt_push.next = self.send2.q.val();
+
+        // Answers.
+        self.done2.d.next.qp = self.context1.q.val().item.qp;
+        self.done2.d.next.more = self.send1.q.val() | self.skip1.q.val();
+        self.done_push2.d.next = self.context1.q.val().item.visit;
+        self.done.next = self.done2.q.val();
+        self.done_push.next = self.done_push2.q.val();
+
+        self.consumed2.d.next.qp = self.context1.q.val().item.qp;
+        self.consumed2.d.next.wqe = self.plan1.q.val().next_wqe;
+        if self.skip1.q.val() {
+            self.consumed2.d.next.wqe = self.context1.q.val().una.wqe;
+        } else if self.context1.q.val().item.set {
+            self.consumed2.d.next.wqe = self.context1.q.val().item.wqe;
+        }
+        self.consumed_push2.d.next = self.context1.q.val().item.set
+            | self.skip1.q.val()
+            | (self.send1.q.val() & self.plan1.q.val().last);
+        self.consumed.next = self.consumed2.q.val();
+        self.consumed_push.next = self.consumed_push2.q.val();
+
+        self.error2.d.next.qp = self.context1.q.val().item.qp;
+        self.error2.d.next.wqe = self.context1.q.val().state.wqe;
+        self.error2.d.next.status = self.status1.q.val();
+        self.fail2.d.next = self.fail1.q.val();
+        self.error.next = self.error2.q.val();
+        self.error_push.next = self.fail2.q.val();
+
+        self.set2.d.next = self.context1.q.val().item.set;
+        self.kick.next.qp = self.done2.q.val().qp;
+        self.kick_push.next = self.set2.q.val();
+    }
+}

@@ -1,0 +1,134 @@
+//! What the stages of the sender hand to each other.
+
+use ferroce_emit::prelude::*;
+
+/// Where a QP's sender stands; written by the last stage only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct SendState {
+    /// SQ index of the WQE to send from.
+    pub wqe: Bits<16>,
+    /// Packets of it already sent.
+    pub sent: Bits<24>,
+    /// PSN of the next packet.
+    pub psn: Bits<24>,
+    /// Nothing is sent until a rewind or a configuration.
+    pub halted: Bit,
+}
+
+/// How far a QP's sender ever came; a rewind leaves it alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct SendHigh {
+    /// PSN after the highest one sent.
+    pub max_psn: Bits<24>,
+    /// SQ index after the newest WQE begun.
+    pub begun: Bits<16>,
+}
+
+/// What the packet stages need of a QP's configuration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct SendCfg {
+    /// The QP may send.
+    pub enabled: Bit,
+    /// Log2 of the path MTU in bytes, 8 to 12.
+    pub pmtu: Bits<4>,
+    /// Protection domain.
+    pub pd: Bits<16>,
+}
+
+/// The sender's copy of what the completer published.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct SendUna {
+    /// Oldest unacknowledged PSN.
+    pub psn: Bits<24>,
+    /// SQ index of the oldest WQE that is not retired.
+    pub wqe: Bits<16>,
+}
+
+/// One item of the sender's pipeline: at most one of `visit` and `set` is high, none in an empty slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct SendItem {
+    /// Send a packet if there is one.
+    pub visit: Bit,
+    /// Replace the state by `wqe`, `sent`, `psn` and `halted` (rewind, configuration).
+    pub set: Bit,
+    /// With `set`: replace [`SendHigh`] and [`SendCfg`] too.
+    pub configure: Bit,
+    /// QP index.
+    pub qp: Bits<14>,
+    /// New state of a `set`.
+    pub wqe: Bits<16>,
+    /// New state of a `set`.
+    pub sent: Bits<24>,
+    /// New state of a `set`.
+    pub psn: Bits<24>,
+    /// New state of a `set`.
+    pub halted: Bit,
+    /// New configuration.
+    pub enabled: Bit,
+    /// New configuration.
+    pub pmtu: Bits<4>,
+    /// New configuration.
+    pub pd: Bits<16>,
+}
+
+/// Everything the RAMs know of an item's QP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct SendContext {
+    /// The item.
+    pub item: SendItem,
+    /// State before it.
+    pub state: SendState,
+    /// Furthest position before it.
+    pub high: SendHigh,
+    /// Configuration.
+    pub cfg: SendCfg,
+    /// The completer's position.
+    pub una: SendUna,
+}
+
+/// What the windows allow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct SendGate {
+    /// A packet may be sent.
+    pub open: Bit,
+    /// The peer has acknowledged everything ever sent, and more than the sender has sent since its last
+    /// rewind: go on after it.
+    pub skip: Bit,
+}
+
+/// The packet that a visit would send, and the state after it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct SendPlan {
+    /// Completion status of a malformed WQE, 0 if it is well-formed.
+    pub status: Bits<8>,
+    /// First packet of the message.
+    pub first: Bit,
+    /// Last packet of the message.
+    pub last: Bit,
+    /// BTH opcode.
+    pub opcode: Bits<8>,
+    /// BTH solicited event.
+    pub se: Bit,
+    /// BTH AckReq.
+    pub ackreq: Bit,
+    /// A RETH follows.
+    pub has_reth: Bit,
+    /// An ImmDt follows.
+    pub has_imm: Bit,
+    /// Payload bytes.
+    pub len: Bits<13>,
+    /// Host address of the payload.
+    pub addr: Bits<64>,
+    /// PSN of the message's last packet, counted from this one if it is the first.
+    pub last_psn: Bits<24>,
+    /// State after the packet.
+    pub next_wqe: Bits<16>,
+    /// State after the packet.
+    pub next_sent: Bits<24>,
+    /// State after the packet.
+    pub next_psn: Bits<24>,
+    /// Furthest position after the packet.
+    pub max_psn: Bits<24>,
+    /// Furthest position after the packet.
+    pub begun: Bits<16>,
+}
