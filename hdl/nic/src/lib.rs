@@ -1,1 +1,3 @@
-//! ferroce-nic
+//! Tables, register window and top level of the card.
+
+pub mod wqe_cache;

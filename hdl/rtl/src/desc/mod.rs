@@ -4,6 +4,7 @@
 //! Architectural index widths are those of `ferroce_abi::limits`; RAM depths are generation
 //! parameters and never exceed them.
 
+pub mod bar;
 pub mod cfg;
 pub mod dma;
 pub mod lookup;

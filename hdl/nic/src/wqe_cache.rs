@@ -1,0 +1,171 @@
+//! Cache of work queue entries: one instance for the SQs, one for the RQs.
+
+pub mod desc;
+pub mod wqe_events;
+pub mod wqe_fetch;
+pub mod wqe_state_loop;
+pub mod wqe_store;
+
+use desc::{BurstDone, RingWrite, WindowPub, MAX_WINDOW_LOG2, TAGS_LOG2};
+use ferroce_emit::prelude::*;
+use ferroce_rtl::desc::bar::QueueBell;
+use ferroce_rtl::desc::cfg::CfgWrite;
+use ferroce_rtl::desc::dma::{DmaReadBeat, DmaReadReq};
+use ferroce_rtl::desc::lookup::{WqeData, WqeRead};
+use ferroce_rtl::desc::tx::{Consumed, Kick};
+use ferroce_rtl::stream::{StreamIn, StreamOut};
+use ferroce_rtl::sync_fifo::SyncFifo;
+use wqe_events::WqeEvents;
+use wqe_fetch::WqeFetch;
+use wqe_state_loop::WqeStateLoop;
+use wqe_store::WqeStore;
+
+/// Places of the position and kick FIFOs, log2: enough that a turn of the event loop (four events, eight
+/// cycles) stalls nobody.
+const SMALL_FIFO_LOG2: usize = 4;
+/// Places of the doorbell FIFO, log2: a burst of posted writes of the host.
+const BELL_FIFO_LOG2: usize = 5;
+/// Arrivals that may be on the way from the kick FIFO's `almost_full` to its input: 7 cycles, an event
+/// every two.
+const KICKS_UNDER_WAY: usize = 5;
+
+/// Keeps up to `2^window_log2` WQEs of each QP on chip, fetched ahead in bursts.
+///
+/// At most one burst of a QP is in flight. Nothing in it can wait for ever: the state loop needs no one's leave
+/// for positions, doorbells and configuration; arrivals need a place for their kick, which the owner always takes; a
+/// fetch needs a tag, which an arrival frees.
+#[derive(LogicBlock, Module)]
+pub struct WqeCache {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Configuration bus.
+    pub cfg: Signal<In, CfgWrite>,
+    /// Doorbells.
+    pub bell: StreamIn<QueueBell>,
+    /// Owners' positions.
+    pub position: StreamIn<Consumed>,
+    /// QPs that have new WQEs.
+    pub kick: StreamOut<Kick>,
+    /// Look-up, answered [`ferroce_rtl::desc::lookup::WQE_READ_LATENCY`] cycles later.
+    pub read: Signal<In, WqeRead>,
+    /// The answer.
+    pub data: Signal<Out, WqeData>,
+    /// Every new state of a queue.
+    pub window: Signal<Out, WindowPub>,
+    /// Read requests for WQE bursts.
+    pub dma_request: StreamOut<DmaReadReq>,
+    /// Their data; always ready.
+    pub dma_beat: StreamIn<DmaReadBeat>,
+    /// A read of host memory failed.
+    pub read_failed: Signal<Out, Bit>,
+    table: Constant<Bits<4>>,
+    ring: DFF<RingWrite>,
+    events: WqeEvents,
+    state_loop: WqeStateLoop,
+    fetch: WqeFetch,
+    store: WqeStore,
+    positions: SyncFifo<Consumed>,
+    bells: SyncFifo<QueueBell>,
+    kicks: SyncFifo<Kick>,
+    /// A place for every tag.
+    arrivals: SyncFifo<BurstDone>,
+    /// A place for every QP.
+    hungry: SyncFifo<Bits<14>>,
+}
+
+impl WqeCache {
+    /// Cache of `2^qps_log2` queues with a window of `2^window_log2` WQEs each; its rings are those of
+    /// configuration table `table` ([`ferroce_rtl::desc::cfg::table`]), and it uses the DMA tags `tag_base` and the
+    /// `2^TAGS_LOG2 - 1` after it.
+    ///
+    /// # Panics
+    /// If `window_log2` is not 1 to 6 or `qps_log2` not 1 to 14.
+    #[must_use]
+    pub fn new(qps_log2: usize, window_log2: usize, table: u64, tag_base: u8) -> Self {
+        assert!(
+            (1..=MAX_WINDOW_LOG2).contains(&window_log2),
+            "a window of 2^{window_log2} WQEs"
+        );
+        assert!((1..=14).contains(&qps_log2), "2^{qps_log2} QPs");
+        Self {
+            clock: Signal::default(),
+            cfg: Signal::default(),
+            bell: StreamIn::default(),
+            position: StreamIn::default(),
+            kick: StreamOut::default(),
+            read: Signal::default(),
+            data: Signal::default(),
+            window: Signal::default(),
+            dma_request: StreamOut::default(),
+            dma_beat: StreamIn::default(),
+            read_failed: Signal::default(),
+            table: Constant::new(table.into()),
+            ring: DFF::default(),
+            events: WqeEvents::default(),
+            state_loop: WqeStateLoop::new(qps_log2, window_log2),
+            fetch: WqeFetch::new(qps_log2, window_log2, tag_base),
+            store: WqeStore::new(qps_log2, window_log2),
+            positions: SyncFifo::new(SMALL_FIFO_LOG2),
+            bells: SyncFifo::new(BELL_FIFO_LOG2),
+            kicks: SyncFifo::new_with_reserve(SMALL_FIFO_LOG2, KICKS_UNDER_WAY),
+            arrivals: SyncFifo::new(TAGS_LOG2),
+            hungry: SyncFifo::new(qps_log2),
+        }
+    }
+}
+
+/// 16 SQs with a window of 16 WQEs.
+impl Default for WqeCache {
+    fn default() -> Self {
+        Self::new(4, 4, ferroce_rtl::desc::cfg::table::SQ, 0)
+    }
+}
+
+impl Logic for WqeCache {
+    #[kernel]
+    fn update(&mut self) {
+        dff_setup!(self, clock, ring);
+        clock!(
+            self, clock, events, state_loop, fetch, store, positions, bells, kicks, arrivals, hungry
+        );
+        // Fields of `RingCfg` in an entry: enabled, base, log_size.
+        self.ring.d.next.valid =
+            self.cfg.val().valid & (self.cfg.val().table == self.table.val());
+        self.ring.d.next.qp = self.cfg.val().index.get_bits::<14>(0);
+        self.ring.d.next.enabled = self.cfg.val().data.get_bit(0);
+        self.ring.d.next.base = self.cfg.val().data.get_bits::<64>(1);
+        self.ring.d.next.log_size = self.cfg.val().data.get_bits::<4>(65);
+        self.events.ring.next = self.ring.q.val();
+        self.fetch.ring.next = self.ring.q.val();
+
+        StreamIn::<QueueBell>::link(&mut self.bell, &mut self.bells.input);
+        StreamIn::<Consumed>::link(&mut self.position, &mut self.positions.input);
+        StreamOut::<QueueBell>::join(&mut self.bells.output, &mut self.events.bell);
+        StreamOut::<Consumed>::join(&mut self.positions.output, &mut self.events.position);
+        StreamOut::<BurstDone>::join(&mut self.store.done, &mut self.arrivals.input);
+        StreamOut::<BurstDone>::join(&mut self.arrivals.output, &mut self.events.arrived);
+        StreamOut::<Bits<14>>::join(&mut self.state_loop.hungry, &mut self.hungry.input);
+        StreamOut::<Bits<14>>::join(&mut self.hungry.output, &mut self.events.hungry);
+        StreamOut::<Kick>::join(&mut self.state_loop.kick, &mut self.kicks.input);
+        StreamOut::<Kick>::link(&mut self.kick, &mut self.kicks.output);
+        StreamOut::<DmaReadReq>::link(&mut self.dma_request, &mut self.fetch.request);
+        StreamIn::<DmaReadBeat>::link(&mut self.dma_beat, &mut self.store.beat);
+
+        self.events.kick_open.next = !self.kicks.almost_full.val();
+        self.events.fetch_open.next = self.fetch.open.val();
+        self.state_loop.valid.next = self.events.valid.val();
+        self.state_loop.event.next = self.events.event.val();
+        self.fetch.job.next = self.state_loop.fetch.val();
+        self.fetch.freed.data.next = self.arrivals.output.data.val().tag;
+        self.fetch.freed.valid.next =
+            self.arrivals.output.valid.val() & self.arrivals.output.ready.val();
+        self.store.burst_valid.next = self.fetch.burst_valid.val();
+        self.store.burst_tag.next = self.fetch.burst_tag.val();
+        self.store.burst.next = self.fetch.burst.val();
+        self.store.window.next = self.state_loop.window.val();
+        self.window.next = self.state_loop.window.val();
+        self.store.read.next = self.read.val();
+        self.data.next = self.store.data.val();
+        self.read_failed.next = self.store.done.valid.val() & self.store.done.data.val().err;
+    }
+}

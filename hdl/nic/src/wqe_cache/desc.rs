@@ -1,0 +1,128 @@
+//! What the parts of a WQE cache tell each other.
+
+use ferroce_emit::prelude::*;
+
+/// Largest window of a queue, log2 of WQEs: `level` has room for no more.
+pub const MAX_WINDOW_LOG2: usize = 6;
+/// Tags of one cache, log2: so many bursts of different QPs may be in flight.
+pub const TAGS_LOG2: usize = 6;
+
+/// A write of the queue's [`ferroce_rtl::desc::cfg::RingCfg`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct RingWrite {
+    /// Write in this cycle.
+    pub valid: Bit,
+    /// QP index.
+    pub qp: Bits<14>,
+    /// The ring exists.
+    pub enabled: Bit,
+    /// Base address, a multiple of 4096.
+    pub base: Bits<64>,
+    /// Log2 of the number of WQEs, 1 to 15.
+    pub log_size: Bits<4>,
+}
+
+/// A burst has arrived.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct BurstDone {
+    /// QP index.
+    pub qp: Bits<14>,
+    /// The burst's tag.
+    pub tag: Bits<6>,
+    /// WQEs of the burst.
+    pub count: Bits<6>,
+    /// The read failed.
+    pub err: Bit,
+}
+
+/// What happens to the state of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, LogicState, FromBits)]
+pub enum EventKind {
+    /// The ring was configured.
+    Configure,
+    /// A burst has arrived.
+    Arrived,
+    /// The owner stands at another index.
+    Position,
+    /// The host has posted WQEs.
+    Doorbell,
+    /// The QP's turn to fetch has come.
+    Fetch,
+}
+
+/// One event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct WqeEvent {
+    /// What happens.
+    pub kind: EventKind,
+    /// QP index.
+    pub qp: Bits<14>,
+    /// Doorbell: producer index. Position: index that the owner needs next.
+    pub index: Bits<16>,
+    /// Arrived: WQEs of the burst.
+    pub count: Bits<6>,
+    /// Arrived: the read failed. Configure: the ring exists.
+    pub flag: Bit,
+}
+
+/// State of a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct WqeState {
+    /// The ring exists.
+    pub enabled: Bit,
+    /// Waits for its turn to fetch, or a burst is in flight.
+    pub busy: Bit,
+    /// The burst in flight begins where the window no longer ends.
+    pub stale: Bit,
+    /// The window is one WQE that could not be read.
+    pub bad: Bit,
+    /// WQEs in the window, which is `[fetched - level, fetched)`.
+    pub level: Bits<7>,
+    /// Index after the newest WQE in the window.
+    pub fetched: Bits<16>,
+    /// Producer index.
+    pub producer: Bits<16>,
+}
+
+/// The readers' copy of the state, written with every change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct WindowPub {
+    /// Write in this cycle.
+    pub valid: Bit,
+    /// QP index.
+    pub qp: Bits<14>,
+    /// The window is one WQE that could not be read.
+    pub bad: Bit,
+    /// WQEs in the window.
+    pub level: Bits<7>,
+    /// Index after the newest WQE in the window.
+    pub fetched: Bits<16>,
+    /// Producer index.
+    pub producer: Bits<16>,
+}
+
+/// A burst to be read: the state that decides how long it gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct FetchJob {
+    /// A job in this cycle.
+    pub valid: Bit,
+    /// QP index.
+    pub qp: Bits<14>,
+    /// First WQE.
+    pub fetched: Bits<16>,
+    /// WQEs in the window already.
+    pub level: Bits<7>,
+    /// Producer index; not `fetched`.
+    pub producer: Bits<16>,
+}
+
+/// A burst in flight, by tag.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct Burst {
+    /// QP index.
+    pub qp: Bits<14>,
+    /// Lowest bits of the first WQE's index.
+    pub first: Bits<6>,
+    /// WQEs.
+    pub count: Bits<6>,
+}

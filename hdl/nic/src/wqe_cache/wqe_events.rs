@@ -1,0 +1,108 @@
+//! Which event the state loop takes next.
+
+use super::desc::{BurstDone, EventKind, RingWrite, WqeEvent};
+use ferroce_emit::prelude::*;
+use ferroce_rtl::desc::bar::QueueBell;
+use ferroce_rtl::desc::tx::Consumed;
+use ferroce_rtl::round_robin4::RoundRobin4;
+use ferroce_rtl::stream::StreamIn;
+
+/// Issues one event every two cycles, which is the length of the state loop. Configuration comes first, it can't
+/// wait; the others take turns, so that none starves and a doorbell flood costs no more than its share.
+#[derive(LogicBlock, Module, Default)]
+pub struct WqeEvents {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Configuration; writes are far apart.
+    pub ring: Signal<In, RingWrite>,
+    /// Bursts that have arrived.
+    pub arrived: StreamIn<BurstDone>,
+    /// Bursts may arrive: the kick that follows has a place.
+    pub kick_open: Signal<In, Bit>,
+    /// Owners' positions.
+    pub position: StreamIn<Consumed>,
+    /// Doorbells.
+    pub bell: StreamIn<QueueBell>,
+    /// QPs that wait for their turn to fetch.
+    pub hungry: StreamIn<Bits<14>>,
+    /// A fetch may be issued: it has a tag and a place.
+    pub fetch_open: Signal<In, Bit>,
+    /// An event in this cycle.
+    pub valid: Signal<Out, Bit>,
+    /// The event.
+    pub event: Signal<Out, WqeEvent>,
+    robin: RoundRobin4,
+    /// Every other cycle.
+    turn: DFF<Bit>,
+    configure: DFF<Bit>,
+    configure_qp: DFF<Bits<14>>,
+    configure_enabled: DFF<Bit>,
+    event_valid: DFF<Bit>,
+    next: DFF<WqeEvent>,
+}
+
+impl Logic for WqeEvents {
+    #[kernel]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clock,
+            turn,
+            configure,
+            configure_qp,
+            configure_enabled,
+            event_valid,
+            next
+        );
+        clock!(self, clock, robin);
+        self.turn.d.next = !self.turn.q.val();
+        self.valid.next = self.event_valid.q.val();
+        self.event.next = self.next.q.val();
+
+        self.robin.valid.next = bit_cast::<4, 1>(
+            (self.arrived.valid.val() & self.kick_open.val()).into(),
+        ) | (bit_cast::<4, 1>(self.position.valid.val().into()) << 1)
+            | (bit_cast::<4, 1>(self.bell.valid.val().into()) << 2)
+            | (bit_cast::<4, 1>((self.hungry.valid.val() & self.fetch_open.val()).into()) << 3);
+        self.robin.last.next = 15.into();
+        self.robin.space.next = self.turn.q.val() & !self.configure.q.val();
+        self.arrived.ready.next = self.robin.ready.val().get_bit(0) & self.kick_open.val();
+        self.position.ready.next = self.robin.ready.val().get_bit(1);
+        self.bell.ready.next = self.robin.ready.val().get_bit(2);
+        self.hungry.ready.next = self.robin.ready.val().get_bit(3) & self.fetch_open.val();
+
+        self.event_valid.d.next =
+            self.turn.q.val() & (self.configure.q.val() | self.robin.select_valid.val());
+        self.next.d.next.index = 0.into();
+        self.next.d.next.count = self.arrived.data.val().count;
+        self.next.d.next.flag = self.arrived.data.val().err;
+        if self.configure.q.val() {
+            self.next.d.next.kind = EventKind::Configure;
+            self.next.d.next.qp = self.configure_qp.q.val();
+            self.next.d.next.flag = self.configure_enabled.q.val();
+        } else if self.robin.select.val() == 0 {
+            self.next.d.next.kind = EventKind::Arrived;
+            self.next.d.next.qp = self.arrived.data.val().qp;
+        } else if self.robin.select.val() == 1 {
+            self.next.d.next.kind = EventKind::Position;
+            self.next.d.next.qp = self.position.data.val().qp;
+            self.next.d.next.index = self.position.data.val().wqe;
+        } else if self.robin.select.val() == 2 {
+            self.next.d.next.kind = EventKind::Doorbell;
+            self.next.d.next.qp = self.bell.data.val().qp;
+            self.next.d.next.index = self.bell.data.val().producer;
+        } else {
+            self.next.d.next.kind = EventKind::Fetch;
+            self.next.d.next.qp = self.hungry.data.val();
+        }
+
+        if self.turn.q.val() {
+            self.configure.d.next = false;
+        }
+        if self.ring.val().valid {
+            self.configure.d.next = true;
+            self.configure_qp.d.next = self.ring.val().qp;
+            self.configure_enabled.d.next = self.ring.val().enabled;
+        }
+    }
+}

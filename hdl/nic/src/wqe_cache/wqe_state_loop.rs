@@ -1,0 +1,253 @@
+//! State of the queues.
+
+use super::desc::{EventKind, FetchJob, WindowPub, WqeEvent, WqeState};
+use ferroce_emit::prelude::*;
+use ferroce_rtl::desc::tx::Kick;
+use ferroce_rtl::rmw_ram::{RmwRam, RMW_LATENCY};
+use ferroce_rtl::delay::Delay;
+use ferroce_rtl::stream::StreamOut;
+
+/// Takes an event every two cycles, the same QP's too: the state's data comes in one cycle, in which differences are
+/// taken, and is written in the next, in which they decide.
+///
+/// A QP that can be fed (something was posted, the window has room, nothing is on its way) leaves through `hungry`
+/// and is `busy` until the burst that results has arrived, or until its turn finds nothing to do any more. So
+/// `hungry` holds a QP once at most.
+///
+/// A burst whose read failed is read again as long as good WQEs are in the window; then one bad WQE
+/// takes its place, which fails at the owner, and nothing more is read until the owner goes elsewhere.
+#[derive(LogicBlock, Module)]
+pub struct WqeStateLoop {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// An event in this cycle.
+    pub valid: Signal<In, Bit>,
+    /// The event.
+    pub event: Signal<In, WqeEvent>,
+    /// Every new state.
+    pub window: Signal<Out, WindowPub>,
+    /// QPs that have new WQEs; must never stall.
+    pub kick: StreamOut<Kick>,
+    /// QPs that wait for their turn to fetch; must never stall.
+    pub hungry: StreamOut<Bits<14>>,
+    /// Bursts to read.
+    pub fetch: Signal<Out, FetchJob>,
+    window_size: Constant<Bits<7>>,
+    states: RmwRam<WqeState>,
+    events: Delay<WqeEvent>,
+    /// First cycle of the loop: differences.
+    s1_valid: DFF<Bit>,
+    s1_event: DFF<WqeEvent>,
+    s1_state: DFF<WqeState>,
+    /// How far the position is behind the window's end.
+    s1_behind: DFF<Bits<16>>,
+    /// Window after the burst.
+    s1_end: DFF<Bits<16>>,
+    s1_filled: DFF<Bits<7>>,
+    s1_full: DFF<Bit>,
+    s1_drained: DFF<Bit>,
+    s1_bell_at_end: DFF<Bit>,
+    s1_index_at_producer: DFF<Bit>,
+    /// Second cycle: decision.
+    state: Signal<Local, WqeState>,
+    next: Signal<Local, WqeState>,
+    inside: Signal<Local, Bit>,
+    can_feed: Signal<Local, Bit>,
+    fresh: Signal<Local, Bit>,
+    ask: Signal<Local, Bit>,
+    go: Signal<Local, Bit>,
+    /// Results.
+    out_window: DFF<WindowPub>,
+    out_kick: DFF<Bit>,
+    out_hungry: DFF<Bit>,
+    out_fetch: DFF<FetchJob>,
+}
+
+impl WqeStateLoop {
+    /// `2^qps_log2` queues with a window of `2^window_log2` WQEs.
+    #[must_use]
+    pub fn new(qps_log2: usize, window_log2: usize) -> Self {
+        Self {
+            clock: Signal::default(),
+            valid: Signal::default(),
+            event: Signal::default(),
+            window: Signal::default(),
+            kick: StreamOut::default(),
+            hungry: StreamOut::default(),
+            fetch: Signal::default(),
+            window_size: Constant::new((1u64 << window_log2).into()),
+            states: RmwRam::new(qps_log2),
+            events: Delay::new(RMW_LATENCY),
+            s1_valid: DFF::default(),
+            s1_event: DFF::default(),
+            s1_state: DFF::default(),
+            s1_behind: DFF::default(),
+            s1_end: DFF::default(),
+            s1_filled: DFF::default(),
+            s1_full: DFF::default(),
+            s1_drained: DFF::default(),
+            s1_bell_at_end: DFF::default(),
+            s1_index_at_producer: DFF::default(),
+            state: Signal::default(),
+            next: Signal::default(),
+            inside: Signal::default(),
+            can_feed: Signal::default(),
+            fresh: Signal::default(),
+            ask: Signal::default(),
+            go: Signal::default(),
+            out_window: DFF::default(),
+            out_kick: DFF::default(),
+            out_hungry: DFF::default(),
+            out_fetch: DFF::default(),
+        }
+    }
+}
+
+/// 16 queues with a window of 16 WQEs.
+impl Default for WqeStateLoop {
+    fn default() -> Self {
+        Self::new(4, 4)
+    }
+}
+
+impl Logic for WqeStateLoop {
+    #[kernel]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clock,
+            s1_valid,
+            s1_event,
+            s1_state,
+            s1_behind,
+            s1_end,
+            s1_filled,
+            s1_full,
+            s1_drained,
+            s1_bell_at_end,
+            s1_index_at_producer,
+            out_window,
+            out_kick,
+            out_hungry,
+            out_fetch
+        );
+        clock!(self, clock, states, events);
+        self.states.rd_valid.next = self.valid.val();
+        self.states.rd_addr.next = bit_cast::<20, 14>(self.event.val().qp);
+        self.events.data_in.next = self.event.val();
+
+        // First cycle: all differences.
+        self.s1_valid.d.next = self.states.data_valid.val();
+        self.s1_event.d.next = self.events.data_out.val();
+        self.s1_state.d.next = self.states.rd_data.val();
+        self.s1_behind.d.next =
+            self.states.rd_data.val().fetched - self.events.data_out.val().index;
+        self.s1_end.d.next = self.states.rd_data.val().fetched
+            + bit_cast::<16, 6>(self.events.data_out.val().count);
+        self.s1_filled.d.next =
+            self.states.rd_data.val().level + bit_cast::<7, 6>(self.events.data_out.val().count);
+        self.s1_full.d.next = self.states.rd_data.val().level == self.window_size.val();
+        self.s1_drained.d.next =
+            self.states.rd_data.val().producer == self.states.rd_data.val().fetched;
+        self.s1_bell_at_end.d.next =
+            self.events.data_out.val().index == self.states.rd_data.val().fetched;
+        self.s1_index_at_producer.d.next =
+            self.events.data_out.val().index == self.states.rd_data.val().producer;
+
+        // Second cycle: the new state, and whether it can be fed.
+        self.state.next = self.s1_state.q.val();
+        self.next.next = self.s1_state.q.val();
+        self.inside.next = (self.s1_behind.q.val().get_bits::<9>(7) == 0)
+            & (self.s1_behind.q.val().get_bits::<7>(0) <= self.state.val().level);
+        self.can_feed.next = !self.s1_drained.q.val() & !self.s1_full.q.val();
+        self.fresh.next = false;
+        self.go.next = false;
+        match self.s1_event.q.val().kind {
+            EventKind::Configure => {
+                self.next.next.enabled = self.s1_event.q.val().flag;
+                self.next.next.stale = true;
+                self.next.next.bad = false;
+                self.next.next.level = 0.into();
+                self.next.next.fetched = 0.into();
+                self.next.next.producer = 0.into();
+                self.can_feed.next = false;
+            }
+            EventKind::Arrived => {
+                self.next.next.busy = false;
+                if !self.state.val().stale {
+                    if !self.s1_event.q.val().flag {
+                        self.fresh.next = true;
+                        self.next.next.level = self.s1_filled.q.val();
+                        self.next.next.fetched = self.s1_end.q.val();
+                        self.can_feed.next = (self.state.val().producer != self.s1_end.q.val())
+                            & (self.s1_filled.q.val() != self.window_size.val());
+                    } else if self.state.val().level == 0 {
+                        self.fresh.next = true;
+                        self.next.next.bad = true;
+                        self.next.next.level = 1.into();
+                        self.next.next.fetched = self.state.val().fetched + 1;
+                    }
+                }
+            }
+            EventKind::Position => {
+                if self.state.val().enabled {
+                    if self.inside.val() {
+                        self.next.next.level = self.s1_behind.q.val().get_bits::<7>(0);
+                        self.next.next.bad = self.state.val().bad
+                            & self.s1_behind.q.val().get_bits::<7>(0).any();
+                        self.can_feed.next = !self.s1_drained.q.val()
+                            & (self.s1_behind.q.val().get_bits::<7>(0) != self.window_size.val());
+                    } else {
+                        self.next.next.stale = true;
+                        self.next.next.bad = false;
+                        self.next.next.level = 0.into();
+                        self.next.next.fetched = self.s1_event.q.val().index;
+                        self.can_feed.next = !self.s1_index_at_producer.q.val();
+                    }
+                }
+            }
+            EventKind::Doorbell => {
+                if self.state.val().enabled {
+                    self.next.next.producer = self.s1_event.q.val().index;
+                    self.can_feed.next = !self.s1_bell_at_end.q.val() & !self.s1_full.q.val();
+                }
+            }
+            EventKind::Fetch => {
+                self.go.next =
+                    self.can_feed.val() & self.state.val().enabled & !self.state.val().bad;
+                self.next.next.stale = false;
+                self.next.next.busy = self.go.val();
+                self.can_feed.next = false;
+            }
+        }
+        self.ask.next = self.can_feed.val()
+            & self.next.val().enabled
+            & !self.next.val().bad
+            & !self.next.val().busy;
+        self.states.wr_valid.next = self.s1_valid.q.val();
+        self.states.wr_addr.next = bit_cast::<20, 14>(self.s1_event.q.val().qp);
+        self.states.wr_data.next = self.next.val();
+        self.states.wr_data.next.busy = self.next.val().busy | self.ask.val();
+
+        // Results.
+        self.out_window.d.next.valid = self.s1_valid.q.val();
+        self.out_window.d.next.qp = self.s1_event.q.val().qp;
+        self.out_window.d.next.bad = self.next.val().bad;
+        self.out_window.d.next.level = self.next.val().level;
+        self.out_window.d.next.fetched = self.next.val().fetched;
+        self.out_window.d.next.producer = self.next.val().producer;
+        self.out_kick.d.next = self.s1_valid.q.val() & self.fresh.val();
+        self.out_hungry.d.next = self.s1_valid.q.val() & self.ask.val();
+        self.out_fetch.d.next.valid = self.s1_valid.q.val() & self.go.val();
+        self.out_fetch.d.next.qp = self.s1_event.q.val().qp;
+        self.out_fetch.d.next.fetched = self.state.val().fetched;
+        self.out_fetch.d.next.level = self.state.val().level;
+        self.out_fetch.d.next.producer = self.state.val().producer;
+        self.window.next = self.out_window.q.val();
+        self.kick.data.next.qp = self.out_window.q.val().qp;
+        self.kick.valid.next = self.out_kick.q.val();
+        self.hungry.data.next = self.out_window.q.val().qp;
+        self.hungry.valid.next = self.out_hungry.q.val();
+        self.fetch.next = self.out_fetch.q.val();
+    }
+}

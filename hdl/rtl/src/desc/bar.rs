@@ -1,0 +1,41 @@
+//! The card's register window as the PCIe engine sees it, and what doorbells become behind it.
+
+use ferroce_emit::prelude::*;
+
+/// One access to BAR 0, to the 64-bit word that holds `addr`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct BarReq {
+    /// Byte offset in BAR 0; bits 2:0 are ignored.
+    pub addr: Bits<20>,
+    /// A write; else a read, which is answered with the whole 64-bit word.
+    pub write: Bit,
+    /// Word to write, byte `k` in bits `8k+7:8k`.
+    pub data: Bits<64>,
+    /// Bytes to write; each 32-bit half is written whole or not at all, so its four bits are equal.
+    pub strobe: Bits<8>,
+}
+
+/// Answer to a read of BAR 0. Reads are answered in order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct BarResp {
+    /// The 64-bit word at the read's address.
+    pub data: Bits<64>,
+}
+
+/// SQ or RQ doorbell of an existing QP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct QueueBell {
+    /// QP index.
+    pub qp: Bits<14>,
+    /// Producer index: index after the newest WQE.
+    pub producer: Bits<16>,
+}
+
+/// CQ doorbell of an existing CQ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct CqBell {
+    /// CQ index.
+    pub cq: Bits<14>,
+    /// Running consumer index: index after the last CQE that was taken out.
+    pub consumer: Bits<24>,
+}
