@@ -1,0 +1,197 @@
+//! CRC-32 over 512-bit beats, one beat a cycle.
+
+use super::crc32::{advance, advance_matrix, data_matrix};
+use super::gf2::BitMatrix;
+use super::retreat::{Retreat, RetreatOut};
+use super::xor_reg::XorReg;
+use ferroce_emit::prelude::*;
+
+/// Bytes in a beat.
+pub const BEAT_BYTES: usize = 64;
+
+/// Data bits that one first-stage XOR looks at: such a slice has at most 36 terms in every row of
+/// the data matrix, which is two LUT levels.
+const SLICE_BITS: usize = 48;
+
+/// Slices in a beat.
+const SLICES: usize = (8 * BEAT_BYTES).div_ceil(SLICE_BITS);
+
+/// Partial sums of all 32 bits of the CRC.
+const PARTIALS: usize = 32 * SLICES;
+
+/// Input of the combining stage: the partial sums and, in its highest bit, "first beat".
+const COMBINED: usize = PARTIALS + 1;
+
+/// Cycles from a beat at the input of [`CrcCore`] to the CRC at its output.
+pub const CORE_LATENCY: usize = 9;
+
+/// What travels with a beat through the pipeline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+struct CrcTag {
+    valid: Bit,
+    first: Bit,
+    last: Bit,
+    missing: Bits<6>,
+}
+
+/// CRC-32 engine. Beats come one a cycle or slower, frames of any length back to back; bytes
+/// beyond `len` must be 0. The final (inverted) CRC appears [`CORE_LATENCY`] cycles after the last
+/// beat.
+///
+/// Pipeline: partial sums of the data; their sum, and the contribution of the start value; the
+/// loop `register = contribution + advance(register)`; six conditional stages that take the
+/// zero bytes of a short last beat back out.
+#[derive(LogicBlock, Module)]
+pub struct CrcCore {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// A beat is here.
+    pub valid: Signal<In, Bit>,
+    /// It is its frame's first.
+    pub first: Signal<In, Bit>,
+    /// It is its frame's last.
+    pub last: Signal<In, Bit>,
+    /// Its bytes, 1 to 64.
+    pub len: Signal<In, Bits<7>>,
+    /// The bytes, 0 beyond `len`.
+    pub data: Signal<In, Bits<512>>,
+    /// CRC of a frame, inverted; it goes on the wire least significant byte first.
+    pub crc: Signal<Out, Bits<32>>,
+    /// `crc` is valid: [`CORE_LATENCY`] cycles after a last beat.
+    pub done: Signal<Out, Bit>,
+    partial: XorReg<512, PARTIALS>,
+    combine: XorReg<COMBINED, 32>,
+    register: XorReg<64, 32>,
+    partial_tag: DFF<CrcTag>,
+    combine_tag: DFF<CrcTag>,
+    register_tag: DFF<CrcTag>,
+    retreat1: Retreat,
+    retreat2: Retreat,
+    retreat4: Retreat,
+    retreat8: Retreat,
+    retreat16: Retreat,
+    retreat32: Retreat,
+}
+
+impl CrcCore {
+    /// An engine whose register holds `init` before the first covered byte, which is byte
+    /// `uncovered` of the first beat; the bytes before it must be 0.
+    ///
+    /// # Panics
+    /// If `uncovered` is above 64.
+    #[must_use]
+    pub fn new(init: u32, uncovered: usize) -> Self {
+        let start = advance(init, BEAT_BYTES - uncovered);
+        Self {
+            clock: Signal::default(),
+            valid: Signal::default(),
+            first: Signal::default(),
+            last: Signal::default(),
+            len: Signal::default(),
+            data: Signal::default(),
+            crc: Signal::default(),
+            done: Signal::default(),
+            partial: XorReg::new(partial_matrix()),
+            combine: XorReg::new(combine_matrix(start)),
+            register: XorReg::new(BitMatrix::identity(32).beside(&advance_matrix(BEAT_BYTES))),
+            partial_tag: DFF::default(),
+            combine_tag: DFF::default(),
+            register_tag: DFF::default(),
+            retreat1: Retreat::new(1),
+            retreat2: Retreat::new(2),
+            retreat4: Retreat::new(4),
+            retreat8: Retreat::new(8),
+            retreat16: Retreat::new(16),
+            retreat32: Retreat::new(32),
+        }
+    }
+}
+
+/// Row `r * SLICES + s`: the terms of CRC bit `r` that lie in slice `s` of the beat.
+fn partial_matrix() -> BitMatrix {
+    let data = data_matrix(BEAT_BYTES);
+    let mut partial = BitMatrix::zero(PARTIALS, data.inputs());
+    for row in 0..32 {
+        for input in data.terms(row) {
+            partial.set(row * SLICES + input / SLICE_BITS, input);
+        }
+    }
+    partial
+}
+
+/// Adds up the partial sums of each CRC bit; a first beat adds `start`.
+fn combine_matrix(start: u32) -> BitMatrix {
+    let mut combine = BitMatrix::zero(32, COMBINED);
+    for row in 0..32 {
+        for slice in 0..SLICES {
+            combine.set(row, row * SLICES + slice);
+        }
+        if start >> row & 1 != 0 {
+            combine.set(row, PARTIALS);
+        }
+    }
+    combine
+}
+
+impl Logic for CrcCore {
+    #[kernel]
+    fn update(&mut self) {
+        dff_setup!(self, clock, partial_tag, combine_tag, register_tag);
+        clock!(self, clock, partial, combine, register);
+        clock!(self, clock, retreat1, retreat2, retreat4);
+        clock!(self, clock, retreat8, retreat16, retreat32);
+
+        self.partial.enable.next = self.valid.val();
+        self.partial.d.next = self.data.val();
+        self.partial_tag.d.next.valid = self.valid.val();
+        self.partial_tag.d.next.first = self.first.val();
+        self.partial_tag.d.next.last = self.last.val();
+        self.partial_tag.d.next.missing = bit_cast::<6, 7>(!self.len.val() + 1);
+
+        self.combine.enable.next = self.partial_tag.q.val().valid;
+        self.combine.d.next = bit_cast::<COMBINED, PARTIALS>(self.partial.q.val())
+            .replace_bit(PARTIALS, self.partial_tag.q.val().first);
+        self.combine_tag.d.next = self.partial_tag.q.val();
+
+        self.register.enable.next = self.combine_tag.q.val().valid;
+        self.register.d.next = bit_cast::<64, 32>(self.combine.q.val());
+        if !self.combine_tag.q.val().first {
+            self.register.d.next = bit_cast::<64, 32>(self.combine.q.val())
+                | (bit_cast::<64, 32>(self.register.q.val()) << 32);
+        }
+        self.register_tag.d.next = self.combine_tag.q.val();
+
+        self.retreat1.from.valid.next =
+            self.register_tag.q.val().valid & self.register_tag.q.val().last;
+        self.retreat1.from.register.next = self.register.q.val();
+        self.retreat1.from.count.next = self.register_tag.q.val().missing;
+        RetreatOut::join(&mut self.retreat1.to, &mut self.retreat2.from);
+        RetreatOut::join(&mut self.retreat2.to, &mut self.retreat4.from);
+        RetreatOut::join(&mut self.retreat4.to, &mut self.retreat8.from);
+        RetreatOut::join(&mut self.retreat8.to, &mut self.retreat16.from);
+        RetreatOut::join(&mut self.retreat16.to, &mut self.retreat32.from);
+
+        self.crc.next = !self.retreat32.to.register.val();
+        self.done.next = self.retreat32.to.valid.val();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn xors_are_at_most_36_wide() {
+        assert!(
+            partial_matrix().widest() <= 36,
+            "{}",
+            partial_matrix().widest()
+        );
+        assert!(combine_matrix(u32::MAX).widest() <= 36);
+        let register = BitMatrix::identity(32).beside(&advance_matrix(BEAT_BYTES));
+        assert!(register.widest() <= 24, "{}", register.widest());
+        for stage in 0..6 {
+            assert!(super::super::crc32::retreat_matrix(1 << stage).widest() <= 24);
+        }
+    }
+}
