@@ -126,11 +126,11 @@ impl Logic for WqeCache {
     fn update(&mut self) {
         dff_setup!(self, clock, ring);
         clock!(
-            self, clock, events, state_loop, fetch, store, positions, bells, kicks, arrivals, hungry
+            self, clock, events, state_loop, fetch, store, positions, bells, kicks, arrivals,
+            hungry
         );
         // Fields of `RingCfg` in an entry: enabled, base, log_size.
-        self.ring.d.next.valid =
-            self.cfg.val().valid & (self.cfg.val().table == self.table.val());
+        self.ring.d.next.valid = self.cfg.val().valid & (self.cfg.val().table == self.table.val());
         self.ring.d.next.qp = self.cfg.val().index.get_bits::<14>(0);
         self.ring.d.next.enabled = self.cfg.val().data.get_bit(0);
         self.ring.d.next.base = self.cfg.val().data.get_bits::<64>(1);

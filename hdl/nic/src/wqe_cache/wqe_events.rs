@@ -59,11 +59,11 @@ impl Logic for WqeEvents {
         self.valid.next = self.event_valid.q.val();
         self.event.next = self.next.q.val();
 
-        self.robin.valid.next = bit_cast::<4, 1>(
-            (self.arrived.valid.val() & self.kick_open.val()).into(),
-        ) | (bit_cast::<4, 1>(self.position.valid.val().into()) << 1)
-            | (bit_cast::<4, 1>(self.bell.valid.val().into()) << 2)
-            | (bit_cast::<4, 1>((self.hungry.valid.val() & self.fetch_open.val()).into()) << 3);
+        self.robin.valid.next =
+            bit_cast::<4, 1>((self.arrived.valid.val() & self.kick_open.val()).into())
+                | (bit_cast::<4, 1>(self.position.valid.val().into()) << 1)
+                | (bit_cast::<4, 1>(self.bell.valid.val().into()) << 2)
+                | (bit_cast::<4, 1>((self.hungry.valid.val() & self.fetch_open.val()).into()) << 3);
         self.robin.last.next = 15.into();
         self.robin.space.next = self.turn.q.val() & !self.configure.q.val();
         self.arrived.ready.next = self.robin.ready.val().get_bit(0) & self.kick_open.val();

@@ -2,9 +2,9 @@
 
 use super::desc::{EventKind, FetchJob, WindowPub, WqeEvent, WqeState};
 use ferroce_emit::prelude::*;
+use ferroce_rtl::delay::Delay;
 use ferroce_rtl::desc::tx::Kick;
 use ferroce_rtl::rmw_ram::{RmwRam, RMW_LATENCY};
-use ferroce_rtl::delay::Delay;
 use ferroce_rtl::stream::StreamOut;
 
 /// Takes an event every two cycles, the same QP's too: the state's data comes in one cycle, in which differences are
@@ -142,8 +142,8 @@ impl Logic for WqeStateLoop {
         self.s1_state.d.next = self.states.rd_data.val();
         self.s1_behind.d.next =
             self.states.rd_data.val().fetched - self.events.data_out.val().index;
-        self.s1_end.d.next = self.states.rd_data.val().fetched
-            + bit_cast::<16, 6>(self.events.data_out.val().count);
+        self.s1_end.d.next =
+            self.states.rd_data.val().fetched + bit_cast::<16, 6>(self.events.data_out.val().count);
         self.s1_filled.d.next =
             self.states.rd_data.val().level + bit_cast::<7, 6>(self.events.data_out.val().count);
         self.s1_full.d.next = self.states.rd_data.val().level == self.window_size.val();
@@ -193,8 +193,8 @@ impl Logic for WqeStateLoop {
                 if self.state.val().enabled {
                     if self.inside.val() {
                         self.next.next.level = self.s1_behind.q.val().get_bits::<7>(0);
-                        self.next.next.bad = self.state.val().bad
-                            & self.s1_behind.q.val().get_bits::<7>(0).any();
+                        self.next.next.bad =
+                            self.state.val().bad & self.s1_behind.q.val().get_bits::<7>(0).any();
                         self.can_feed.next = !self.s1_drained.q.val()
                             & (self.s1_behind.q.val().get_bits::<7>(0) != self.window_size.val());
                     } else {

@@ -149,8 +149,23 @@ impl Logic for WqeStore {
     #[kernel]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, b1_valid, b1_tag, b1_last, b1_err, b1_wqe, b2_valid, b2_wqe, b2_slot,
-            b2_done, b2_burst, r3_distance, r3_level, r3_bad, r4_avail, r4_bad
+            self,
+            clock,
+            b1_valid,
+            b1_tag,
+            b1_last,
+            b1_err,
+            b1_wqe,
+            b2_valid,
+            b2_wqe,
+            b2_slot,
+            b2_done,
+            b2_burst,
+            r3_distance,
+            r3_level,
+            r3_bad,
+            r4_avail,
+            r4_bad
         );
         clock!(self, clock, slots, windows, indices, slot_data, bursts, beats);
 
