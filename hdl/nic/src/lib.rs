@@ -1,3 +1,4 @@
 //! Tables, register window and top level of the card.
 
+pub mod mr_check;
 pub mod wqe_cache;

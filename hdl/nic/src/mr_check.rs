@@ -1,0 +1,224 @@
+//! Access check against the memory regions.
+
+use ferroce_emit::prelude::*;
+use ferroce_rtl::delay::Delay;
+use ferroce_rtl::desc::cfg::{table, CfgWrite, MrCfg};
+use ferroce_rtl::desc::lookup::{MrAnswer, MrCheck};
+use ferroce_rtl::ram::{Ram, RAM_LATENCY};
+
+/// Answers "may `[va, va + len)` be accessed through `key`" in exactly
+/// [`ferroce_rtl::desc::lookup::MR_CHECK_LATENCY`] cycles, one question a cycle.
+///
+/// The region must exist, with the key's tag, in the QP's protection domain, with every right asked for, and hold
+/// every byte. Bounds are compared without sums that could wrap: `va - base <= size` first, then
+/// `len <= size - (va - base)`, each in 32-bit halves. A length of 0 passes whatever the key is (C9-88).
+#[derive(LogicBlock, Module)]
+pub struct MrChecker {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Configuration bus.
+    pub cfg: Signal<In, CfgWrite>,
+    /// Question.
+    pub check: Signal<In, MrCheck>,
+    /// Answer.
+    pub answer: Signal<Out, MrAnswer>,
+    /// Index bits beyond the table.
+    beyond: Constant<Bits<24>>,
+    regions: Ram<MrCfg>,
+    questions: Delay<MrCheck>,
+    write_valid: DFF<Bit>,
+    write_index: DFF<Bits<16>>,
+    write: DFF<MrCfg>,
+    /// The question.
+    s1: DFF<MrCheck>,
+    /// Rights, and the lower half of the offset in the region.
+    s4_rights: DFF<Bit>,
+    s4_empty: DFF<Bit>,
+    s4_len: DFF<Bits<32>>,
+    s4_offset: DFF<Bits<33>>,
+    s4_va_high: DFF<Bits<32>>,
+    s4_base_high: DFF<Bits<32>>,
+    s4_size: DFF<Bits<64>>,
+    /// Upper half of the offset, lower half of the room behind it.
+    s5_rights: DFF<Bit>,
+    s5_empty: DFF<Bit>,
+    s5_len: DFF<Bits<32>>,
+    s5_offset_high: DFF<Bits<33>>,
+    s5_size_high: DFF<Bits<32>>,
+    s5_room: DFF<Bits<33>>,
+    /// Upper half of the room.
+    s6_rights: DFF<Bit>,
+    s6_empty: DFF<Bit>,
+    s6_len: DFF<Bits<32>>,
+    s6_room: DFF<Bits<32>>,
+    s6_room_high: DFF<Bits<33>>,
+    /// Comparison.
+    s7_rights: DFF<Bit>,
+    s7_empty: DFF<Bit>,
+    s7_inside: DFF<Bit>,
+    s7_fits: DFF<Bit>,
+    s7_much_room: DFF<Bit>,
+    s8_ok: DFF<Bit>,
+    region: Signal<Local, MrCfg>,
+    asked: Signal<Local, MrCheck>,
+}
+
+impl MrChecker {
+    /// Table of `2^mrs_log2` regions.
+    ///
+    /// # Panics
+    /// If `mrs_log2` is not 1 to 16.
+    #[must_use]
+    pub fn new(mrs_log2: usize) -> Self {
+        assert!((1..=16).contains(&mrs_log2), "2^{mrs_log2} memory regions");
+        Self {
+            clock: Signal::default(),
+            cfg: Signal::default(),
+            check: Signal::default(),
+            answer: Signal::default(),
+            beyond: Constant::new((0xFF_FFFF & !((1u64 << mrs_log2) - 1)).into()),
+            regions: Ram::new(mrs_log2),
+            questions: Delay::new(RAM_LATENCY),
+            write_valid: DFF::default(),
+            write_index: DFF::default(),
+            write: DFF::default(),
+            s1: DFF::default(),
+            s4_rights: DFF::default(),
+            s4_empty: DFF::default(),
+            s4_len: DFF::default(),
+            s4_offset: DFF::default(),
+            s4_va_high: DFF::default(),
+            s4_base_high: DFF::default(),
+            s4_size: DFF::default(),
+            s5_rights: DFF::default(),
+            s5_empty: DFF::default(),
+            s5_len: DFF::default(),
+            s5_offset_high: DFF::default(),
+            s5_size_high: DFF::default(),
+            s5_room: DFF::default(),
+            s6_rights: DFF::default(),
+            s6_empty: DFF::default(),
+            s6_len: DFF::default(),
+            s6_room: DFF::default(),
+            s6_room_high: DFF::default(),
+            s7_rights: DFF::default(),
+            s7_empty: DFF::default(),
+            s7_inside: DFF::default(),
+            s7_fits: DFF::default(),
+            s7_much_room: DFF::default(),
+            s8_ok: DFF::default(),
+            region: Signal::default(),
+            asked: Signal::default(),
+        }
+    }
+}
+
+/// 16 regions.
+impl Default for MrChecker {
+    fn default() -> Self {
+        Self::new(4)
+    }
+}
+
+impl Logic for MrChecker {
+    #[kernel]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clock,
+            write_valid,
+            write_index,
+            write,
+            s1,
+            s4_rights,
+            s4_empty,
+            s4_len,
+            s4_offset,
+            s4_va_high,
+            s4_base_high,
+            s4_size,
+            s5_rights,
+            s5_empty,
+            s5_len,
+            s5_offset_high,
+            s5_size_high,
+            s5_room,
+            s6_rights,
+            s6_empty,
+            s6_len,
+            s6_room,
+            s6_room_high,
+            s7_rights,
+            s7_empty,
+            s7_inside,
+            s7_fits,
+            s7_much_room,
+            s8_ok
+        );
+        clock!(self, clock, regions, questions);
+
+        // Fields of `MrCfg` in an entry.
+        self.write_valid.d.next = self.cfg.val().valid & (self.cfg.val().table == table::MR);
+        self.write_index.d.next = self.cfg.val().index;
+        self.write.d.next.valid = self.cfg.val().data.get_bit(0);
+        self.write.d.next.tag = self.cfg.val().data.get_bits::<8>(1);
+        self.write.d.next.pd = self.cfg.val().data.get_bits::<16>(9);
+        self.write.d.next.access = self.cfg.val().data.get_bits::<8>(25);
+        self.write.d.next.base = self.cfg.val().data.get_bits::<64>(33);
+        self.write.d.next.len = self.cfg.val().data.get_bits::<64>(97);
+        self.regions.wr_valid.next = self.write_valid.q.val();
+        self.regions.wr_addr.next = bit_cast::<20, 16>(self.write_index.q.val());
+        self.regions.wr_data.next = self.write.q.val();
+
+        self.s1.d.next = self.check.val();
+        self.regions.rd_addr.next = self.s1.q.val().key.get_bits::<20>(8);
+        self.questions.data_in.next = self.s1.q.val();
+
+        self.region.next = self.regions.rd_data.val();
+        self.asked.next = self.questions.data_out.val();
+        self.s4_rights.d.next = self.region.val().valid
+            & (self.region.val().tag == self.asked.val().key.get_bits::<8>(0))
+            & (self.region.val().pd == self.asked.val().pd)
+            & !(self.asked.val().access & !self.region.val().access).any()
+            & !(self.asked.val().key.get_bits::<24>(8) & self.beyond.val()).any();
+        self.s4_empty.d.next = self.asked.val().len == 0;
+        self.s4_len.d.next = self.asked.val().len;
+        self.s4_offset.d.next = bit_cast::<33, 32>(self.asked.val().va.get_bits::<32>(0))
+            - bit_cast::<33, 32>(self.region.val().base.get_bits::<32>(0));
+        self.s4_va_high.d.next = self.asked.val().va.get_bits::<32>(32);
+        self.s4_base_high.d.next = self.region.val().base.get_bits::<32>(32);
+        self.s4_size.d.next = self.region.val().len;
+
+        // Bit 32 of a difference is its borrow.
+        self.s5_rights.d.next = self.s4_rights.q.val();
+        self.s5_empty.d.next = self.s4_empty.q.val();
+        self.s5_len.d.next = self.s4_len.q.val();
+        self.s5_offset_high.d.next = bit_cast::<33, 32>(self.s4_va_high.q.val())
+            - bit_cast::<33, 32>(self.s4_base_high.q.val())
+            - bit_cast::<33, 1>(self.s4_offset.q.val().get_bits::<1>(32));
+        self.s5_size_high.d.next = self.s4_size.q.val().get_bits::<32>(32);
+        self.s5_room.d.next = bit_cast::<33, 32>(self.s4_size.q.val().get_bits::<32>(0))
+            - bit_cast::<33, 32>(self.s4_offset.q.val().get_bits::<32>(0));
+
+        // A position before the region (borrow) counts as no room.
+        self.s6_rights.d.next = self.s5_rights.q.val() & !self.s5_offset_high.q.val().get_bit(32);
+        self.s6_empty.d.next = self.s5_empty.q.val();
+        self.s6_len.d.next = self.s5_len.q.val();
+        self.s6_room.d.next = self.s5_room.q.val().get_bits::<32>(0);
+        self.s6_room_high.d.next = bit_cast::<33, 32>(self.s5_size_high.q.val())
+            - bit_cast::<33, 32>(self.s5_offset_high.q.val().get_bits::<32>(0))
+            - bit_cast::<33, 1>(self.s5_room.q.val().get_bits::<1>(32));
+
+        self.s7_rights.d.next = self.s6_rights.q.val();
+        self.s7_empty.d.next = self.s6_empty.q.val();
+        self.s7_inside.d.next = !self.s6_room_high.q.val().get_bit(32);
+        self.s7_much_room.d.next = self.s6_room_high.q.val().get_bits::<32>(0).any();
+        self.s7_fits.d.next = self.s6_len.q.val() <= self.s6_room.q.val();
+
+        self.s8_ok.d.next = self.s7_empty.q.val()
+            | (self.s7_rights.q.val()
+                & self.s7_inside.q.val()
+                & (self.s7_much_room.q.val() | self.s7_fits.q.val()));
+        self.answer.next.ok = self.s8_ok.q.val();
+    }
+}
