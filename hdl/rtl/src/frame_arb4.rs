@@ -43,15 +43,16 @@ impl<T: Synth> Logic for FrameArb4<T> {
         self.in3.ready.next = self.grant.ready.val().get_bit(3);
 
         self.slice.input.valid.next = self.grant.select_valid.val();
-        self.slice.input.data.next = self.in0.data.val();
-        if self.grant.select.val() == 1 {
+        if self.grant.select.val().get_bit(1) {
+            if self.grant.select.val().get_bit(0) {
+                self.slice.input.data.next = self.in3.data.val();
+            } else {
+                self.slice.input.data.next = self.in2.data.val();
+            }
+        } else if self.grant.select.val().get_bit(0) {
             self.slice.input.data.next = self.in1.data.val();
-        }
-        if self.grant.select.val() == 2 {
-            self.slice.input.data.next = self.in2.data.val();
-        }
-        if self.grant.select.val() == 3 {
-            self.slice.input.data.next = self.in3.data.val();
+        } else {
+            self.slice.input.data.next = self.in0.data.val();
         }
         self.output.data.next = self.slice.output.data.val();
         self.output.valid.next = self.slice.output.valid.val();

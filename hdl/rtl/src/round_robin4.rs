@@ -91,7 +91,7 @@ impl Logic for RoundRobin4 {
         }
         if self.space.val() & self.select_valid.val() {
             self.owner.d.next = self.select.val();
-            self.locked.d.next = !(self.turns.val() & self.valid.val() & self.last.val()).any();
+            self.locked.d.next = (self.turns.val() & self.valid.val() & !self.last.val()).any();
         }
     }
 }

@@ -76,7 +76,7 @@ impl<T: Synth> Logic for WeightedArb4<T> {
         self.in2.ready.next = self.granted.val().get_bit(2);
         self.in3.ready.next = self.granted.val().get_bit(3);
 
-        self.refill.next = self.valid.val().any() & !self.grant.select_valid.val();
+        self.refill.next = self.valid.val().any() & !(self.valid.val() & self.credit.val()).any();
         self.credit0.weight.next = self.weight0.val();
         self.credit1.weight.next = self.weight1.val();
         self.credit2.weight.next = self.weight2.val();
@@ -95,15 +95,16 @@ impl<T: Synth> Logic for WeightedArb4<T> {
         self.credit3.refill.next = self.refill.val();
 
         self.slice.input.valid.next = self.grant.select_valid.val();
-        self.slice.input.data.next = self.in0.data.val();
-        if self.grant.select.val() == 1 {
+        if self.grant.select.val().get_bit(1) {
+            if self.grant.select.val().get_bit(0) {
+                self.slice.input.data.next = self.in3.data.val();
+            } else {
+                self.slice.input.data.next = self.in2.data.val();
+            }
+        } else if self.grant.select.val().get_bit(0) {
             self.slice.input.data.next = self.in1.data.val();
-        }
-        if self.grant.select.val() == 2 {
-            self.slice.input.data.next = self.in2.data.val();
-        }
-        if self.grant.select.val() == 3 {
-            self.slice.input.data.next = self.in3.data.val();
+        } else {
+            self.slice.input.data.next = self.in0.data.val();
         }
         self.output.data.next = self.slice.output.data.val();
         self.output.valid.next = self.slice.output.valid.val();
