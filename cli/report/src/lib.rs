@@ -15,7 +15,8 @@
 //! | CARRY4 (CARRY8) from CI | 1/8 (1/4) | 4 (8) bits of dedicated carry |
 //! | inverters and buffers | 0 | absorbed by their neighbours |
 //!
-//! Exclusive ors of more than six inputs are mapped to LUTs of six inputs, as FPGA vendors' tools do.
+//! Exclusive ors of more than six inputs are mapped to LUTs of six inputs, as FPGA vendors' tools do,
+//! and not shared between outputs: 36 inputs are 2 levels and 7 LUTs for each output.
 //! A path starts at 0 at registers, block RAMs and ports, and at 1 at a LUT RAM's or shift
 //! register's stored bits, which are read through a LUT. A 32-bit adder between registers is thus
 //! 1 (LUT) + 1 (entry) + 7/8 (seven CARRY4 passed by ripple) = 2 7/8, shown as 2 levels.

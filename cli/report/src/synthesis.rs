@@ -41,7 +41,9 @@ pub fn synthesise(verilog: &str, top: &str) -> Result<Netlist, ReportError> {
 fn script(top: &str) -> String {
     // - abc9 would prove its own result with a SAT solver, which does not end on wide XORs.
     // - A block's ports are not pins and its clocks come from elsewhere: no pads, no clock buffers.
-    // - Chains of two-input gates are gathered, so that wide XORs can be mapped by sixes.
+    // - XORs of two inputs are gathered into wide ones, which are then mapped by sixes. Each output
+    //   gets a tree of its own: its depth is right, but LUTs that outputs could share are counted
+    //   for each.
     // - Scope notes, displays and assertions are no hardware.
     // - Source attributes name temporary files and double the netlist's size.
     let synth =
@@ -50,7 +52,8 @@ fn script(top: &str) -> String {
         "scratchpad -set abc9.verify 0\n\
          read_verilog -sv design.v\n\
          {synth} begin:map_luts\n\
-         extract_reduce\n\
+         extract_reduce -allow-off-chain t:$_XOR_\n\
+         opt_clean\n\
          techmap -map {XOR_MAP_FILE}\n\
          simplemap\n\
          opt_clean\n\
