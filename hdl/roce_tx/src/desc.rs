@@ -30,28 +30,37 @@ pub struct Fetched {
     pub err: Bit,
 }
 
-/// One beat of a packet's payload, address-aligned: its first byte is in the first beat at `addr mod 64`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
-pub struct PayloadBeat {
-    /// The bytes; those outside the payload are undefined.
-    pub data: Bits<512>,
-    /// Last beat of the packet.
-    pub last: Bit,
-}
-
-/// A frame to be assembled.
+/// A frame to be assembled: its header, and how payload beats become frame beats (see
+/// [`crate::frame_plan`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct TxHdr {
     /// Header bytes in wire order: byte `k` is `hdr[8k+7:8k]`; zero from `hdr_len` on.
     pub hdr: Bits<592>,
+    /// The plan.
+    pub plan: FramePlan,
+}
+
+/// How the payload's beats become a frame's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct FramePlan {
     /// Header bytes, 54 to 74.
     pub hdr_len: Bits<7>,
-    /// Payload bytes, 0 to 4096, pad not counted.
-    pub len: Bits<13>,
-    /// Pad bytes after the payload.
-    pub pad: Bits<2>,
-    /// Offset of the payload's first byte in its first beat.
-    pub src_off: Bits<6>,
+    /// Index of the frame beat in which the payload ends.
+    pub end_beat: Bits<7>,
+    /// Bytes of that beat up to the end of the payload, 0 to 63.
+    pub end_off: Bits<6>,
+    /// Index of the frame's last beat; later than `end_beat` if only pad spills over.
+    pub last_index: Bits<7>,
+    /// Bytes of the last beat, 1 to 64.
+    pub last_len: Bits<7>,
+    /// Beats of the payload, 0 to 65.
+    pub src_beats: Bits<7>,
+    /// Bytes by which payload beats are rotated up.
+    pub shift: Bits<6>,
+    /// The payload's first beat only begins the first frame beat: one more must come first.
+    pub lead: Bit,
+    /// The header fills the first frame beat, which needs no payload.
+    pub lag: Bit,
 }
 
 /// A packet was dropped because its payload could not be read from host memory.

@@ -2,7 +2,23 @@
 //!
 //! [`roce_tx`] wires it together; `docs/microarchitecture.md` describes it.
 
+pub mod assemble;
+pub mod assemble_steps;
+pub mod byte_spread;
 pub mod desc;
+pub mod fetch;
+pub mod fetch_collect;
+pub mod fetch_issue;
+pub mod fetch_read;
+pub mod fetch_release;
+pub mod fetch_split;
+pub mod frame_plan;
+pub mod gate;
+pub mod header;
+pub mod header_bth;
+pub mod header_ipv4;
+pub mod merge;
+pub mod roce_tx;
 pub mod sched;
 pub mod send;
 pub mod send_commit;

@@ -90,8 +90,8 @@ impl Logic for TxSched {
         StreamIn::<Kick>::link(&mut self.sender_kick, &mut self.kicks.in1);
 
         // Kicks and ends of visits take turns when both are there.
-        self.take_done.next = self.done.valid.val()
-            & (self.done_turn.q.val() | !self.kicks.output.valid.val());
+        self.take_done.next =
+            self.done.valid.val() & (self.done_turn.q.val() | !self.kicks.output.valid.val());
         self.done.ready.next = self.done_turn.q.val() | !self.kicks.output.valid.val();
         self.kicks.output.ready.next = !self.take_done.val();
         self.done_turn.d.next = !self.take_done.val();

@@ -168,9 +168,24 @@ impl Logic for TxSend {
     fn update(&mut self) {
         dff_setup!(self, clock, read_reg, read_valid, wqe_reg);
         clock!(
-            self, clock, front, state, window, packet, commit, context_to_check, context_to_plan,
-            context_to_commit, wqe_to_plan, wqe_to_commit, gate_to_commit, pkt_fifo, done_fifo,
-            kick_fifo, consumed_fifo, error_fifo
+            self,
+            clock,
+            front,
+            state,
+            window,
+            packet,
+            commit,
+            context_to_check,
+            context_to_plan,
+            context_to_commit,
+            wqe_to_plan,
+            wqe_to_commit,
+            gate_to_commit,
+            pkt_fifo,
+            done_fifo,
+            kick_fifo,
+            consumed_fifo,
+            error_fifo
         );
         StreamIn::<Visit>::link(&mut self.visit, &mut self.front.visit);
         StreamIn::<Rewind>::link(&mut self.rewind, &mut self.front.rewind);

@@ -5,9 +5,7 @@ use crate::send_state::StateWrite;
 use ferroce_abi::wqe::flags;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::lookup::WqeData;
-use ferroce_rtl::desc::tx::{
-    Consumed, Kick, LocalError, SenderPub, SentWrite, TxPkt, VisitDone,
-};
+use ferroce_rtl::desc::tx::{Consumed, Kick, LocalError, SenderPub, SentWrite, TxPkt, VisitDone};
 
 /// Cycles from the inputs to the outputs.
 pub const COMMIT_LATENCY: usize = 2;
@@ -86,8 +84,27 @@ impl Logic for TxSendCommit {
     #[kernel]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, context1, wqe1, plan1, send1, fail1, skip1, status1, write2, publish2,
-            sent2, pkt2, send2, done2, done_push2, consumed2, consumed_push2, error2, fail2, set2
+            self,
+            clock,
+            context1,
+            wqe1,
+            plan1,
+            send1,
+            fail1,
+            skip1,
+            status1,
+            write2,
+            publish2,
+            sent2,
+            pkt2,
+            send2,
+            done2,
+            done_push2,
+            consumed2,
+            consumed_push2,
+            error2,
+            fail2,
+            set2
         );
 
         // Decision.

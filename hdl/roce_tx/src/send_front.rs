@@ -51,11 +51,19 @@ pub struct TxSendFront {
 impl Logic for TxSendFront {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(self, clock, taken, cfg_pending, cfg_item, hold, held, held_qp);
+        dff_setup!(
+            self,
+            clock,
+            taken,
+            cfg_pending,
+            cfg_item,
+            hold,
+            held,
+            held_qp
+        );
         self.item.next = self.taken.q.val();
 
-        self.take_cfg.next =
-            self.cfg_pending.q.val() & !self.held.q.val() & self.set_room.val();
+        self.take_cfg.next = self.cfg_pending.q.val() & !self.held.q.val() & self.set_room.val();
         self.rewind.ready.next =
             !self.cfg_pending.q.val() & !self.held.q.val() & self.set_room.val();
         self.take_rewind.next = self.rewind.valid.val()

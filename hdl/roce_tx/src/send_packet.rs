@@ -19,8 +19,8 @@ const WR_END: u64 = WrOpcode::RdmaRead as u64;
 /// Bit of those opcodes that tells SEND from RDMA WRITE.
 const WR_SEND_BIT: usize = (WrOpcode::Send as usize).trailing_zeros() as usize;
 /// Bit of those opcodes that says "with immediate".
-const WR_IMM_BIT: usize = (WrOpcode::SendWithImm as usize ^ WrOpcode::Send as usize)
-    .trailing_zeros() as usize;
+const WR_IMM_BIT: usize =
+    (WrOpcode::SendWithImm as usize ^ WrOpcode::Send as usize).trailing_zeros() as usize;
 const SOLICITED_BIT: usize = flags::SOLICITED.trailing_zeros() as usize;
 const INLINE_BIT: usize = flags::INLINE.trailing_zeros() as usize;
 
@@ -87,17 +87,55 @@ pub struct TxSendPacket {
     wqe_gain3: DFF<Bits<16>>,
     plan4: DFF<SendPlan>,
     place: Signal<Local, Bits<8>>,
+    kind: Signal<Local, Bits<8>>,
 }
 
 impl Logic for TxSendPacket {
     #[kernel]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, context1, offset1, len1, len_less_one1, addr1, zero1, bad_op1, bad_len1,
-            write1, imm1, se1, context2, rest2, last_packet2, addr_low2, addr_high2, status2,
-            write2, imm2, se2, next_psn2, next_sent2, next_wqe2, context3, rest3, last3, first3,
-            beyond3, last_psn3, addr3, status3, write3, imm3, se3, next_psn3, next_sent3,
-            next_wqe3, psn_gain3, wqe_gain3, plan4
+            self,
+            clock,
+            context1,
+            offset1,
+            len1,
+            len_less_one1,
+            addr1,
+            zero1,
+            bad_op1,
+            bad_len1,
+            write1,
+            imm1,
+            se1,
+            context2,
+            rest2,
+            last_packet2,
+            addr_low2,
+            addr_high2,
+            status2,
+            write2,
+            imm2,
+            se2,
+            next_psn2,
+            next_sent2,
+            next_wqe2,
+            context3,
+            rest3,
+            last3,
+            first3,
+            beyond3,
+            last_psn3,
+            addr3,
+            status3,
+            write3,
+            imm3,
+            se3,
+            next_psn3,
+            next_sent3,
+            next_wqe3,
+            psn_gain3,
+            wqe_gain3,
+            plan4
         );
 
         // 1
@@ -194,20 +232,19 @@ impl Logic for TxSendPacket {
         } else if self.last3.q.val() {
             self.place.next = SEND_LAST.into();
         }
-        if self.last3.q.val() & self.imm3.q.val() {
-            // The codes without immediate are even.
-            self.place.next = self.place.val() | 1;
-        }
         self.plan4.d.next.status = bit_cast::<8, 2>(self.status3.q.val());
         if self.beyond3.q.val() & (self.status3.q.val() == 0) {
             self.plan4.d.next.status = LOC_QP_OP.into();
         }
         self.plan4.d.next.first = self.first3.q.val();
         self.plan4.d.next.last = self.last3.q.val();
-        self.plan4.d.next.opcode = self.place.val();
+        self.kind.next = 0.into();
         if self.write3.q.val() {
-            self.plan4.d.next.opcode = self.place.val() + WRITE_OFFSET;
+            self.kind.next = WRITE_OFFSET.into();
         }
+        self.plan4.d.next.opcode = self.place.val()
+            + self.kind.val()
+            + bit_cast::<8, 1>((self.last3.q.val() & self.imm3.q.val()).into());
         self.plan4.d.next.se = self.se3.q.val() & self.last3.q.val();
         // The last packet, and every 16th of a longer message.
         self.plan4.d.next.ackreq =

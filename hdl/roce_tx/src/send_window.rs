@@ -76,8 +76,17 @@ impl Logic for TxSendWindow {
     #[kernel]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, runnable1, all_retired1, wqes1, psns1, runnable2, all_retired2, behind2,
-            full2, verdict
+            self,
+            clock,
+            runnable1,
+            all_retired1,
+            wqes1,
+            psns1,
+            runnable2,
+            all_retired2,
+            behind2,
+            full2,
+            verdict
         );
         self.runnable1.d.next = self.context.val().cfg.enabled & !self.context.val().state.halted;
         self.all_retired1.d.next = self.context.val().una.wqe == self.context.val().high.begun;
@@ -88,8 +97,8 @@ impl Logic for TxSendWindow {
         self.all_retired2.d.next = self.all_retired1.q.val();
         self.behind2.d.next = self.wqes1.q.val().get_bit(15);
         // A PSN before the oldest unacknowledged one (bit 23) is only sent for nothing.
-        self.full2.d.next = (self.wqes1.q.val() & self.full_mask.val()).any()
-            | (self.psns1.q.val() == PSN_WINDOW);
+        self.full2.d.next =
+            (self.wqes1.q.val() & self.full_mask.val()).any() | (self.psns1.q.val() == PSN_WINDOW);
 
         self.verdict.d.next.open =
             self.runnable2.q.val() & !self.behind2.q.val() & !self.full2.q.val();

@@ -1,0 +1,127 @@
+//! Steps of frame assembly: which payload beat goes with which frame beat.
+
+use crate::desc::TxHdr;
+use ferroce_emit::prelude::*;
+use ferroce_rtl::stream::StreamIn;
+
+/// One step: at most one payload beat in, at most one frame beat out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct AssembleStep {
+    /// A step in this cycle: the rotated beat becomes the previous one.
+    pub valid: Bit,
+    /// It gives a frame beat.
+    pub emit: Bit,
+    /// First frame beat.
+    pub beat0: Bit,
+    /// Second frame beat.
+    pub beat1: Bit,
+    /// Bytes of the frame beat before the payload.
+    pub start: Bits<7>,
+    /// Bytes of the frame beat up to the payload's end.
+    pub end: Bits<7>,
+    /// Bytes that come from the previous payload beat.
+    pub shift: Bits<6>,
+    /// Bytes of the frame beat.
+    pub len: Bits<7>,
+    /// Last beat of the frame.
+    pub last: Bit,
+}
+
+/// Walks over frames, one step a cycle: as many steps as the frame has beats, one more if its first beat needs two payload
+/// beats.
+#[derive(LogicBlock, Module, Default)]
+pub struct AssembleSteps {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Frames to be assembled.
+    pub frame: StreamIn<TxHdr>,
+    /// Payload beats.
+    pub payload: StreamIn<Bits<512>>,
+    /// No step in this cycle; from a register.
+    pub hold: Signal<In, Bit>,
+    /// The step taken one cycle ago.
+    pub step: Signal<Out, AssembleStep>,
+    /// Its payload beat; anything if it has none.
+    pub data: Signal<Out, Bits<512>>,
+    /// Header of its frame.
+    pub hdr: Signal<Out, Bits<592>>,
+    /// Index of the next frame beat.
+    index: DFF<Bits<7>>,
+    /// It is not 0.
+    begun: DFF<Bit>,
+    /// Payload beats used.
+    used: DFF<Bits<7>>,
+    /// Some are.
+    src_begun: DFF<Bit>,
+    step_reg: DFF<AssembleStep>,
+    data_reg: DFF<Bits<512>>,
+    hdr_reg: DFF<Bits<592>>,
+    need: Signal<Local, Bit>,
+    load_only: Signal<Local, Bit>,
+    go: Signal<Local, Bit>,
+    last: Signal<Local, Bit>,
+}
+
+impl Logic for AssembleSteps {
+    #[kernel]
+    fn update(&mut self) {
+        dff_setup!(self, clock, index, begun, used, src_begun, step_reg, data_reg, hdr_reg);
+        self.need.next = (self.used.q.val() != self.frame.data.val().plan.src_beats)
+            & (self.begun.q.val() | !self.frame.data.val().plan.lag);
+        self.load_only.next = self.frame.data.val().plan.lead & !self.src_begun.q.val();
+        self.last.next =
+            (self.index.q.val() == self.frame.data.val().plan.last_index) & !self.load_only.val();
+        self.go.next = self.frame.valid.val()
+            & !self.hold.val()
+            & (self.payload.valid.val() | !self.need.val());
+        self.frame.ready.next =
+            self.last.val() & !self.hold.val() & (self.payload.valid.val() | !self.need.val());
+        self.payload.ready.next = self.frame.valid.val() & !self.hold.val() & self.need.val();
+
+        if self.go.val() {
+            if self.need.val() {
+                self.used.d.next = self.used.q.val() + 1;
+                self.src_begun.d.next = true;
+            }
+            if !self.load_only.val() {
+                self.index.d.next = self.index.q.val() + 1;
+                self.begun.d.next = true;
+            }
+            if self.last.val() {
+                self.used.d.next = 0.into();
+                self.src_begun.d.next = false;
+                self.index.d.next = 0.into();
+                self.begun.d.next = false;
+            }
+        }
+
+        self.step_reg.d.next.valid = self.go.val();
+        self.step_reg.d.next.emit = self.go.val() & !self.load_only.val();
+        self.step_reg.d.next.beat0 = !self.begun.q.val();
+        self.step_reg.d.next.beat1 = self.index.q.val() == 1;
+        self.step_reg.d.next.start = 0.into();
+        if !self.begun.q.val() {
+            self.step_reg.d.next.start = self.frame.data.val().plan.hdr_len;
+        } else if (self.index.q.val() == 1) & self.frame.data.val().plan.hdr_len.get_bit(6) {
+            self.step_reg.d.next.start =
+                bit_cast::<7, 6>(self.frame.data.val().plan.hdr_len.get_bits::<6>(0));
+        }
+        self.step_reg.d.next.end = 0.into();
+        if self.index.q.val() < self.frame.data.val().plan.end_beat {
+            self.step_reg.d.next.end = 64.into();
+        } else if self.index.q.val() == self.frame.data.val().plan.end_beat {
+            self.step_reg.d.next.end = bit_cast::<7, 6>(self.frame.data.val().plan.end_off);
+        }
+        self.step_reg.d.next.shift = self.frame.data.val().plan.shift;
+        self.step_reg.d.next.len = 64.into();
+        if self.last.val() {
+            self.step_reg.d.next.len = self.frame.data.val().plan.last_len;
+        }
+        self.step_reg.d.next.last = self.last.val();
+        self.data_reg.d.next = self.payload.data.val();
+        self.hdr_reg.d.next = self.frame.data.val().hdr;
+        self.step.next = self.step_reg.q.val();
+        self.data.next = self.data_reg.q.val();
+        self.hdr.next = self.hdr_reg.q.val();
+    }
+}

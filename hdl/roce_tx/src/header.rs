@@ -1,0 +1,222 @@
+//! Builds the headers of a frame.
+
+use crate::desc::{FramePlan, TxHdr};
+use crate::frame_plan::{TxFramePlan, PLAN_LATENCY};
+use crate::header_bth::{TxBth, BTH_LATENCY};
+use crate::header_ipv4::{TxIpv4, IPV4_LATENCY, L4_BITS};
+use ferroce_abi::cfg::{AvCfg as AvEntry, PortCfg as PortEntry};
+use ferroce_emit::prelude::*;
+use ferroce_rtl::delay::Delay;
+use ferroce_rtl::desc::cfg::{table, AvCfg, CfgWrite, PortCfg};
+use ferroce_rtl::desc::tx::TxPkt;
+use ferroce_rtl::flow_gate::FlowGate;
+use ferroce_rtl::ram::{Ram, RAM_LATENCY};
+use ferroce_rtl::stream::{StreamIn, StreamOut};
+use ferroce_rtl::sync_fifo::SyncFifo;
+
+const MAC: usize = PortEntry::FIELDS[0].offset;
+const IP: usize = PortEntry::FIELDS[1].offset;
+const DMAC: usize = AvEntry::FIELDS[0].offset;
+const DIP: usize = AvEntry::FIELDS[1].offset;
+const SPORT: usize = AvEntry::FIELDS[2].offset;
+const DQPN: usize = AvEntry::FIELDS[3].offset;
+const PKEY: usize = AvEntry::FIELDS[4].offset;
+const TOS: usize = AvEntry::FIELDS[5].offset;
+const TTL: usize = AvEntry::FIELDS[6].offset;
+
+/// Ethernet, IPv4, UDP and BTH.
+const BASE_BYTES: u64 = 54;
+/// BTH and ICRC, which the UDP length counts besides the payload and its pad.
+const BTH_ICRC_BYTES: u64 = 16;
+
+/// Cycles from the entry's output to the output FIFO's input: address vector, register, the slower one of the header
+/// builders.
+const PIPE: usize = RAM_LATENCY + 1 + IPV4_LATENCY;
+/// Headers wait here while the frame before them is put together: a few of the shortest frames' worth beside what is in flight.
+const FIFO_LOG2: usize = 5;
+
+/// Lengths of a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct FrameLens {
+    /// A packet is here.
+    pub valid: Bit,
+    /// Header bytes.
+    pub hdr_len: Bits<7>,
+    /// Payload bytes.
+    pub len: Bits<13>,
+    /// Payload and pad in units of 4 bytes.
+    pub words: Bits<11>,
+    /// Offset of the payload in its first beat.
+    pub src_off: Bits<6>,
+}
+
+/// A packet a cycle: reads the address vector, adds up the lengths, fills all headers.
+#[derive(LogicBlock, Module)]
+pub struct TxHeader {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Configuration bus.
+    pub cfg: Signal<In, CfgWrite>,
+    /// Packets.
+    pub from: StreamIn<TxPkt>,
+    /// Their headers.
+    pub to: StreamOut<TxHdr>,
+    entry: FlowGate<TxPkt>,
+    port: DFF<PortCfg>,
+    vectors: Ram<AvCfg>,
+    pkts: Delay<TxPkt>,
+    valids: Delay<Bit>,
+    words1: DFF<Bits<11>>,
+    ext1: DFF<Bits<7>>,
+    udp_ext1: DFF<Bits<7>>,
+    ext2: DFF<Bits<7>>,
+    words2: DFF<Bits<11>>,
+    udp_payload2: DFF<Bits<13>>,
+    udp_payload3: DFF<Bits<13>>,
+    lens3: DFF<FrameLens>,
+    av_reg: DFF<AvCfg>,
+    plan: TxFramePlan,
+    plan_wait: Delay<FramePlan>,
+    valid_wait: Delay<Bit>,
+    ipv4: TxIpv4,
+    bth: TxBth,
+    bth_wait: Delay<Bits<256>>,
+    hdrs: SyncFifo<TxHdr>,
+    ext: Signal<Local, Bits<7>>,
+    av_entry: Signal<Local, AvCfg>,
+}
+
+impl TxHeader {
+    /// For `2^log2_qps` QPs.
+    #[must_use]
+    pub fn new(log2_qps: usize) -> Self {
+        Self {
+            clock: Signal::default(),
+            cfg: Signal::default(),
+            from: StreamIn::default(),
+            to: StreamOut::default(),
+            entry: FlowGate::default(),
+            port: DFF::default(),
+            vectors: Ram::new(log2_qps),
+            pkts: Delay::new(RAM_LATENCY),
+            valids: Delay::new(RAM_LATENCY),
+            words1: DFF::default(),
+            ext1: DFF::default(),
+            udp_ext1: DFF::default(),
+            ext2: DFF::default(),
+            words2: DFF::default(),
+            udp_payload2: DFF::default(),
+            udp_payload3: DFF::default(),
+            lens3: DFF::default(),
+            av_reg: DFF::default(),
+            plan: TxFramePlan::default(),
+            plan_wait: Delay::new(IPV4_LATENCY - PLAN_LATENCY),
+            valid_wait: Delay::new(IPV4_LATENCY),
+            ipv4: TxIpv4::default(),
+            bth: TxBth::default(),
+            bth_wait: Delay::new(1 + IPV4_LATENCY - BTH_LATENCY),
+            hdrs: SyncFifo::new_with_reserve(FIFO_LOG2, PIPE + 2),
+            ext: Signal::default(),
+            av_entry: Signal::default(),
+        }
+    }
+}
+
+/// 16 QPs.
+impl Default for TxHeader {
+    fn default() -> Self {
+        Self::new(4)
+    }
+}
+
+impl Logic for TxHeader {
+    #[kernel]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clock,
+            port,
+            words1,
+            ext1,
+            udp_ext1,
+            ext2,
+            words2,
+            udp_payload2,
+            udp_payload3,
+            lens3,
+            av_reg
+        );
+        clock!(
+            self, clock, entry, vectors, pkts, valids, plan, plan_wait, valid_wait, ipv4, bth,
+            bth_wait, hdrs
+        );
+
+        // Tables.
+        self.av_entry.next.dmac = self.cfg.val().data.get_bits::<48>(DMAC);
+        self.av_entry.next.dip = self.cfg.val().data.get_bits::<32>(DIP);
+        self.av_entry.next.sport = self.cfg.val().data.get_bits::<16>(SPORT);
+        self.av_entry.next.dqpn = self.cfg.val().data.get_bits::<24>(DQPN);
+        self.av_entry.next.pkey = self.cfg.val().data.get_bits::<16>(PKEY);
+        self.av_entry.next.tos = self.cfg.val().data.get_bits::<8>(TOS);
+        self.av_entry.next.ttl = self.cfg.val().data.get_bits::<8>(TTL);
+        self.vectors.wr_valid.next = self.cfg.val().valid & (self.cfg.val().table == table::AV);
+        self.vectors.wr_addr.next = bit_cast::<20, 16>(self.cfg.val().index);
+        self.vectors.wr_data.next = self.av_entry.val();
+        if self.cfg.val().valid & (self.cfg.val().table == table::PORT) {
+            self.port.d.next.mac = self.cfg.val().data.get_bits::<48>(MAC);
+            self.port.d.next.ip = self.cfg.val().data.get_bits::<32>(IP);
+        }
+
+        // Address vector.
+        StreamIn::<TxPkt>::link(&mut self.from, &mut self.entry.input);
+        self.entry.hold.next = self.hdrs.almost_full.val();
+        self.vectors.rd_addr.next = bit_cast::<20, 14>(self.entry.data.val().qp);
+        self.pkts.data_in.next = self.entry.data.val();
+        self.valids.data_in.next = self.entry.valid.val();
+        self.av_reg.d.next = self.vectors.rd_data.val();
+
+        // Lengths, beside the RAM's two cycles. Payload and pad are the next multiple of 4.
+        self.ext.next = 0.into();
+        if self.entry.data.val().has_reth & self.entry.data.val().has_imm {
+            self.ext.next = 20.into();
+        } else if self.entry.data.val().has_reth {
+            self.ext.next = 16.into();
+        } else if self.entry.data.val().has_imm | self.entry.data.val().has_aeth {
+            self.ext.next = 4.into();
+        }
+        self.ext1.d.next = self.ext.val();
+        self.udp_ext1.d.next = self.ext.val() + BTH_ICRC_BYTES;
+        self.words1.d.next = (self.entry.data.val().len + 3).get_bits::<11>(2);
+        self.ext2.d.next = self.ext1.q.val();
+        self.words2.d.next = self.words1.q.val();
+        self.udp_payload2.d.next = (bit_cast::<13, 11>(self.words1.q.val()) << 2)
+            + bit_cast::<13, 7>(self.udp_ext1.q.val());
+
+        self.lens3.d.next.valid = self.valids.data_out.val();
+        self.lens3.d.next.hdr_len = self.ext2.q.val() + BASE_BYTES;
+        self.lens3.d.next.len = self.pkts.data_out.val().len;
+        self.lens3.d.next.words = self.words2.q.val();
+        self.lens3.d.next.src_off = self.pkts.data_out.val().addr.get_bits::<6>(0);
+        self.plan.hdr_len.next = self.lens3.q.val().hdr_len;
+        self.plan.len.next = self.lens3.q.val().len;
+        self.plan.words.next = self.lens3.q.val().words;
+        self.plan.src_off.next = self.lens3.q.val().src_off;
+        self.plan_wait.data_in.next = self.plan.plan.val();
+        self.valid_wait.data_in.next = self.lens3.q.val().valid;
+        self.udp_payload3.d.next = self.udp_payload2.q.val();
+
+        self.ipv4.port.next = self.port.q.val();
+        self.ipv4.av.next = self.av_reg.q.val();
+        self.ipv4.udp_payload.next = self.udp_payload3.q.val();
+        self.bth.pkt.next = self.pkts.data_out.val();
+        self.bth.av.next = self.vectors.rd_data.val();
+        self.bth_wait.data_in.next = self.bth.hdr.val();
+
+        // All of it.
+        self.hdrs.input.valid.next = self.valid_wait.data_out.val();
+        self.hdrs.input.data.next.hdr = bit_cast::<592, 336>(self.ipv4.hdr.val())
+            | (bit_cast::<592, 256>(self.bth_wait.data_out.val()) << L4_BITS as u64);
+        self.hdrs.input.data.next.plan = self.plan_wait.data_out.val();
+        StreamOut::<TxHdr>::link(&mut self.to, &mut self.hdrs.output);
+    }
+}

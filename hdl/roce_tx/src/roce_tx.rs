@@ -1,0 +1,199 @@
+//! The whole transmit side.
+
+use crate::assemble::TxAssemble;
+use crate::desc::{FetchError, FetchReq, Fetched, TxHdr, Visit};
+use crate::fetch::PayloadFetch;
+use crate::gate::TxGate;
+use crate::header::TxHeader;
+use crate::merge::TxMerge;
+use crate::sched::TxSched;
+use crate::send::TxSend;
+use ferroce_emit::prelude::*;
+use ferroce_rtl::crc::IcrcInsert;
+use ferroce_rtl::desc::cfg::CfgWrite;
+use ferroce_rtl::desc::dma::{DmaReadBeat, DmaReadReq};
+use ferroce_rtl::desc::lookup::{MrAnswer, MrCheck, WqeData, WqeRead};
+use ferroce_rtl::desc::rx::AckJob;
+use ferroce_rtl::desc::tx::{
+    CompleterPub, Consumed, Kick, LocalError, Rewind, SenderPub, SentWrite, TxPkt, VisitDone,
+};
+use ferroce_rtl::stream::{Beat, StreamIn, StreamOut};
+
+/// Run-time sizes of the transmit side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TxSizes {
+    /// QPs (log2), 1 to 14.
+    pub log2_qps: usize,
+    /// Messages a QP may have outstanding: entries of the retransmit table a QP (log2), 1 to 15.
+    pub log2_messages: usize,
+    /// First DMA tag of payload reads, a multiple of their number.
+    pub tag_base: u8,
+    /// DMA tags of payload reads (log2), 1 to 8.
+    pub log2_tags: usize,
+    /// Reorder buffer in beats of 64 bytes (log2), 8 to 15.
+    pub log2_beats: usize,
+}
+
+impl Default for TxSizes {
+    fn default() -> Self {
+        Self {
+            log2_qps: 4,
+            log2_messages: 4,
+            tag_base: 0,
+            log2_tags: crate::fetch::DEFAULT_LOG2_TAGS,
+            log2_beats: crate::fetch::DEFAULT_LOG2_BEATS,
+        }
+    }
+}
+
+/// From kicks and ACK jobs to frames with ICRC.
+///
+/// Every stream inside flows towards the frames, except for three that flow back, of which none can fill up: the scheduler always
+/// takes ends of visits and kicks (its ring has a place for every QP), and a payload's arrival is
+/// waited for by the packet that ordered it, with nothing in between.
+#[derive(LogicBlock, Module)]
+pub struct RoceTx {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Configuration bus: tables PORT, AV and SENDER.
+    pub cfg: Signal<In, CfgWrite>,
+    /// SQ WQE cache: WQEs have arrived.
+    pub cache_kick: StreamIn<Kick>,
+    /// Completer: the window has opened.
+    pub completer_kick: StreamIn<Kick>,
+    /// Completer: go back, or halt.
+    pub rewind: StreamIn<Rewind>,
+    /// Completer's position.
+    pub una: Signal<In, CompleterPub>,
+    /// Responder's answers.
+    pub ack: StreamIn<AckJob>,
+    /// SQ WQE cache read.
+    pub wqe_read: Signal<Out, WqeRead>,
+    /// A WQE is wanted.
+    pub wqe_read_valid: Signal<Out, Bit>,
+    /// The WQE, `WQE_READ_LATENCY` cycles later.
+    pub wqe_data: Signal<In, WqeData>,
+    /// MR check of a WQE's SGE.
+    pub mr_check: Signal<Out, MrCheck>,
+    /// An access is to be checked.
+    pub mr_check_valid: Signal<Out, Bit>,
+    /// The answer, `MR_CHECK_LATENCY` cycles later.
+    pub mr_answer: Signal<In, MrAnswer>,
+    /// Sender's position for the SQ WQE cache.
+    pub consumed: StreamOut<Consumed>,
+    /// Failed WQEs for the completer.
+    pub error: StreamOut<LocalError>,
+    /// Sender's furthest position for the completer.
+    pub publish: Signal<Out, SenderPub>,
+    /// Messages begun, for the retransmit table.
+    pub sent: Signal<Out, SentWrite>,
+    /// Payload reads.
+    pub dma_req: StreamOut<DmaReadReq>,
+    /// Their answers; those to other tags are ignored.
+    pub dma_data: StreamIn<DmaReadBeat>,
+    /// A packet was dropped because its payload could not be read; it counts as sent, and the completer's time-out
+    /// repeats it.
+    pub fetch_error: Signal<Out, FetchError>,
+    /// Frames with ICRC, without FCS; no gap inside a frame as long as the sink takes beats.
+    pub frame: StreamOut<Beat>,
+    sched: TxSched,
+    send: TxSend,
+    gate: TxGate,
+    fetch: PayloadFetch,
+    merge: TxMerge,
+    header: TxHeader,
+    assemble: TxAssemble,
+    icrc: IcrcInsert,
+}
+
+impl RoceTx {
+    /// With the given sizes.
+    ///
+    /// # Panics
+    /// If a size is out of its range.
+    #[must_use]
+    pub fn new(sizes: TxSizes) -> Self {
+        Self {
+            clock: Signal::default(),
+            cfg: Signal::default(),
+            cache_kick: StreamIn::default(),
+            completer_kick: StreamIn::default(),
+            rewind: StreamIn::default(),
+            una: Signal::default(),
+            ack: StreamIn::default(),
+            wqe_read: Signal::default(),
+            wqe_read_valid: Signal::default(),
+            wqe_data: Signal::default(),
+            mr_check: Signal::default(),
+            mr_check_valid: Signal::default(),
+            mr_answer: Signal::default(),
+            consumed: StreamOut::default(),
+            error: StreamOut::default(),
+            publish: Signal::default(),
+            sent: Signal::default(),
+            dma_req: StreamOut::default(),
+            dma_data: StreamIn::default(),
+            fetch_error: Signal::default(),
+            frame: StreamOut::default(),
+            sched: TxSched::new(sizes.log2_qps),
+            send: TxSend::new(sizes.log2_qps, sizes.log2_messages),
+            gate: TxGate::default(),
+            fetch: PayloadFetch::new(sizes.tag_base, sizes.log2_tags, sizes.log2_beats),
+            merge: TxMerge::default(),
+            header: TxHeader::new(sizes.log2_qps),
+            assemble: TxAssemble::default(),
+            icrc: IcrcInsert::default(),
+        }
+    }
+}
+
+impl Default for RoceTx {
+    fn default() -> Self {
+        Self::new(TxSizes::default())
+    }
+}
+
+impl Logic for RoceTx {
+    #[kernel]
+    fn update(&mut self) {
+        clock!(self, clock, sched, send, gate, fetch, merge, header, assemble, icrc);
+        self.send.cfg.next = self.cfg.val();
+        self.header.cfg.next = self.cfg.val();
+
+        // Scheduler and sender.
+        StreamIn::<Kick>::link(&mut self.cache_kick, &mut self.sched.cache_kick);
+        StreamIn::<Kick>::link(&mut self.completer_kick, &mut self.sched.completer_kick);
+        StreamOut::<Kick>::join(&mut self.send.kick, &mut self.sched.sender_kick);
+        StreamOut::<VisitDone>::join(&mut self.send.done, &mut self.sched.done);
+        StreamOut::<Visit>::join(&mut self.sched.visit, &mut self.send.visit);
+        StreamIn::<Rewind>::link(&mut self.rewind, &mut self.send.rewind);
+        self.send.una.next = self.una.val();
+        self.wqe_read.next = self.send.wqe_read.val();
+        self.wqe_read_valid.next = self.send.wqe_read_valid.val();
+        self.send.wqe_data.next = self.wqe_data.val();
+        self.mr_check.next = self.send.mr_check.val();
+        self.mr_check_valid.next = self.send.mr_check_valid.val();
+        self.send.mr_answer.next = self.mr_answer.val();
+        StreamOut::<Consumed>::link(&mut self.consumed, &mut self.send.consumed);
+        StreamOut::<LocalError>::link(&mut self.error, &mut self.send.error);
+        self.publish.next = self.send.publish.val();
+        self.sent.next = self.send.sent.val();
+
+        // Payload.
+        StreamOut::<TxPkt>::join(&mut self.send.pkt, &mut self.gate.from);
+        StreamOut::<FetchReq>::join(&mut self.gate.fetch, &mut self.fetch.from);
+        StreamOut::<Fetched>::join(&mut self.fetch.fetched, &mut self.gate.fetched);
+        StreamOut::<DmaReadReq>::link(&mut self.dma_req, &mut self.fetch.dma_req);
+        StreamIn::<DmaReadBeat>::link(&mut self.dma_data, &mut self.fetch.dma_data);
+        self.fetch_error.next = self.gate.error.val();
+
+        // Frames.
+        StreamIn::<AckJob>::link(&mut self.ack, &mut self.merge.ack);
+        StreamOut::<TxPkt>::join(&mut self.gate.to, &mut self.merge.request);
+        StreamOut::<TxPkt>::join(&mut self.merge.to, &mut self.header.from);
+        StreamOut::<TxHdr>::join(&mut self.header.to, &mut self.assemble.frame);
+        StreamOut::<Bits<512>>::join(&mut self.fetch.payload, &mut self.assemble.payload);
+        StreamOut::<Beat>::join(&mut self.assemble.to, &mut self.icrc.from);
+        StreamOut::<Beat>::link(&mut self.frame, &mut self.icrc.to);
+    }
+}
