@@ -288,6 +288,29 @@ entry! {
     }
 }
 
+/// Lowest bit of the field `name`; meant for constants.
+///
+/// # Panics
+/// If no field has that name.
+pub const fn field_offset(fields: &[BitField], name: &str) -> usize {
+    let mut index = 0;
+    while index < fields.len() {
+        if same(fields[index].name.as_bytes(), name.as_bytes()) {
+            return fields[index].offset;
+        }
+        index += 1;
+    }
+    panic!("the entry has no such field")
+}
+
+const fn same(a: &[u8], b: &[u8]) -> bool {
+    let mut index = 0;
+    while index < a.len() && index < b.len() && a[index] == b[index] {
+        index += 1;
+    }
+    index == a.len() && index == b.len()
+}
+
 /// First wire byte of a MAC address in the highest bits, as table entries hold it.
 pub fn mac_bits(mac: [u8; 6]) -> u64 {
     mac.iter()
@@ -336,6 +359,14 @@ mod tests {
             }
             assert!(next <= 64 * ENTRY_WORDS);
         }
+    }
+
+    #[test]
+    fn fields_are_found_by_name() {
+        assert_eq!(field_offset(RingCfg::FIELDS, "enabled"), 0);
+        assert_eq!(field_offset(RingCfg::FIELDS, "log_size"), 65);
+        assert_eq!(field_offset(ResponderCfg::FIELDS, "restart"), 1);
+        assert_eq!(field_offset(ResponderCfg::FIELDS, "restart_rq"), 2);
     }
 
     #[test]

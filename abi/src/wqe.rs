@@ -167,6 +167,22 @@ impl TryFrom<&[Sge]> for SgeList {
     }
 }
 
+impl From<Sge> for SgeList {
+    fn from(sge: Sge) -> Self {
+        Self::from([sge])
+    }
+}
+
+impl<const N: usize> From<[Sge; N]> for SgeList {
+    fn from(sges: [Sge; N]) -> Self {
+        const { assert!(N <= WQE_SGES, "a WQE holds two scatter/gather entries") };
+        let mut list = Self::default();
+        list.entries[..N].copy_from_slice(&sges);
+        list.count = N as u8;
+        list
+    }
+}
+
 impl SgeList {
     /// The entries.
     pub fn as_slice(&self) -> &[Sge] {

@@ -1,0 +1,80 @@
+//! Protection domains: QPs use only memory regions of their own domain.
+
+use crate::cq::Cq;
+use crate::device::Shared;
+use crate::error::Error;
+use crate::mr::Mr;
+use crate::platform::DmaBuffer;
+use crate::qp::QpBuilder;
+use ferroce_abi::mr::Access;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Number of a domain; free again when its last user is gone.
+#[derive(Debug)]
+pub(crate) struct PdShared {
+    pub(crate) device: Arc<Shared>,
+    pub(crate) number: u16,
+}
+
+impl Drop for PdShared {
+    fn drop(&mut self) {
+        self.device.pdns.give_back(self.number.into());
+    }
+}
+
+/// A protection domain. Clones name the same domain; it lives as long as any region or QP in it.
+#[derive(Clone, Debug)]
+pub struct Pd {
+    pub(crate) shared: Arc<PdShared>,
+}
+
+impl Pd {
+    pub(crate) fn new(device: &Arc<Shared>) -> Result<Self, Error> {
+        let number = device.pdns.take()? as u16;
+        Ok(Self {
+            shared: Arc::new(PdShared {
+                device: Arc::clone(device),
+                number,
+            }),
+        })
+    }
+
+    /// Registers a whole buffer.
+    ///
+    /// # Errors
+    /// See [`Self::register_range`].
+    pub fn register(&self, buffer: Arc<dyn DmaBuffer>, access: Access) -> Result<Mr, Error> {
+        let range = 0..buffer.len();
+        self.register_range(buffer, range, access)
+    }
+
+    /// Registers bytes `range` of a buffer. The region keeps the buffer alive.
+    ///
+    /// # Errors
+    /// [`Error::Dma`] when the range leaves the buffer, [`Error::Access`] for contradicting rights,
+    /// [`Error::Exhausted`], command errors.
+    pub fn register_range(
+        &self,
+        buffer: Arc<dyn DmaBuffer>,
+        range: Range<usize>,
+        access: Access,
+    ) -> Result<Mr, Error> {
+        Mr::new(&self.shared, buffer, range, access)
+    }
+
+    /// Allocates `len` zeroed bytes, aligned to a page, and registers them.
+    ///
+    /// # Errors
+    /// See [`Self::register_range`].
+    pub fn allocate(&self, len: usize, access: Access) -> Result<Mr, Error> {
+        const PAGE: usize = 4096;
+        let buffer = self.shared.device.memory.allocate(len, PAGE)?;
+        self.register_range(buffer, 0..len, access)
+    }
+
+    /// Starts describing a QP; `cq` takes completions of both queues unless told otherwise.
+    pub fn qp(&self, cq: &Cq) -> QpBuilder {
+        QpBuilder::new(self, cq)
+    }
+}

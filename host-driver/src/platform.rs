@@ -1,0 +1,120 @@
+//! What the driver needs of the machine it runs on: registers and memory that the card reaches. A simulator and
+//! a real card each implement these traits; nothing else of the driver knows which one it is.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::sync::Arc;
+
+type Source = Box<dyn StdError + Send + Sync>;
+
+/// A BAR access failed.
+#[derive(Debug, thiserror::Error)]
+#[error("access to BAR offset {offset:#x} failed")]
+pub struct BarError {
+    /// Byte offset.
+    pub offset: u64,
+    /// Why.
+    #[source]
+    pub source: Source,
+}
+
+/// Memory for the card is not to be had, or an access leaves it.
+#[derive(Debug, thiserror::Error)]
+pub enum DmaError {
+    /// Allocation failed.
+    #[error("{len} bytes of memory for the card could not be allocated")]
+    Allocate {
+        /// Bytes.
+        len: usize,
+        /// Why.
+        #[source]
+        source: Source,
+    },
+    /// An access leaves the buffer.
+    #[error("bytes {offset}..{end} leave a buffer of {len} bytes", end = offset.saturating_add(*count))]
+    Range {
+        /// First byte of the access.
+        offset: usize,
+        /// Bytes of the access.
+        count: usize,
+        /// Bytes of the buffer.
+        len: usize,
+    },
+    /// The memory could not be accessed.
+    #[error("memory of the card could not be accessed")]
+    Access(#[source] Source),
+}
+
+/// The card's registers (BAR 0). Offsets are aligned to the access width.
+///
+/// Accesses reach the card in program order. A write is ordered behind every earlier [`DmaBuffer::write`]
+/// of the same thread: the card that reads memory because of a doorbell sees what was written before it. In
+/// a simulation every read lets time pass.
+pub trait Bar: fmt::Debug + Send + Sync {
+    /// Reads 32 bits.
+    ///
+    /// # Errors
+    /// [`BarError`] when the card can't be reached.
+    fn read32(&self, offset: u64) -> Result<u32, BarError>;
+
+    /// Reads 64 bits.
+    ///
+    /// # Errors
+    /// [`BarError`] when the card can't be reached.
+    fn read64(&self, offset: u64) -> Result<u64, BarError>;
+
+    /// Writes 32 bits.
+    ///
+    /// # Errors
+    /// [`BarError`] when the card can't be reached.
+    fn write32(&self, offset: u64, value: u32) -> Result<(), BarError>;
+
+    /// Writes 64 bits in one piece.
+    ///
+    /// # Errors
+    /// [`BarError`] when the card can't be reached.
+    fn write64(&self, offset: u64, value: u64) -> Result<(), BarError>;
+}
+
+/// Gives out memory that the card can reach.
+pub trait DmaMemory: fmt::Debug + Send + Sync {
+    /// `len` zeroed bytes (at least 1) at an IO address that is a multiple of `align`, a power of two. They stay in place
+    /// until the buffer is dropped.
+    ///
+    /// # Errors
+    /// [`DmaError::Allocate`].
+    fn allocate(&self, len: usize, align: usize) -> Result<Arc<dyn DmaBuffer>, DmaError>;
+}
+
+/// Memory that the driver shares with the card. It is accessed by copying, as the card may change it at
+/// any time.
+pub trait DmaBuffer: fmt::Debug + Send + Sync {
+    /// IO address of the first byte: what the card uses.
+    fn iova(&self) -> u64;
+
+    /// Bytes.
+    fn len(&self) -> usize;
+
+    /// Whether there are no bytes.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Copies bytes out.
+    ///
+    /// # Errors
+    /// [`DmaError::Range`], [`DmaError::Access`].
+    fn read(&self, offset: usize, bytes: &mut [u8]) -> Result<(), DmaError>;
+
+    /// Reads one byte; later reads of the same thread see what the card wrote before it wrote this byte.
+    ///
+    /// # Errors
+    /// [`DmaError::Range`], [`DmaError::Access`].
+    fn load_acquire(&self, offset: usize) -> Result<u8, DmaError>;
+
+    /// Copies bytes in.
+    ///
+    /// # Errors
+    /// [`DmaError::Range`], [`DmaError::Access`].
+    fn write(&self, offset: usize, bytes: &[u8]) -> Result<(), DmaError>;
+}

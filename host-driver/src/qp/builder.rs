@@ -1,0 +1,75 @@
+//! Creating QPs.
+
+use super::{Qp, QpShared};
+use crate::cq::{ring_log, Cq};
+use crate::error::Error;
+use crate::pd::Pd;
+
+/// Describes a QP that is to be made.
+#[derive(Clone, Debug)]
+pub struct QpBuilder {
+    pub(super) pd: Pd,
+    pub(super) send_cq: Cq,
+    pub(super) recv_cq: Cq,
+    send_depth: usize,
+    recv_depth: usize,
+    pub(super) signal_all: bool,
+}
+
+impl QpBuilder {
+    /// Work requests that each queue holds unless told otherwise.
+    pub const DEPTH: usize = 128;
+
+    pub(crate) fn new(pd: &Pd, cq: &Cq) -> Self {
+        Self {
+            pd: pd.clone(),
+            send_cq: cq.clone(),
+            recv_cq: cq.clone(),
+            send_depth: Self::DEPTH,
+            recv_depth: Self::DEPTH,
+            signal_all: false,
+        }
+    }
+
+    /// Another CQ for receive completions.
+    pub fn recv_cq(mut self, cq: &Cq) -> Self {
+        self.recv_cq = cq.clone();
+        self
+    }
+
+    /// Send work requests that may be outstanding; rounded up to a power of two.
+    pub fn send_depth(mut self, requests: usize) -> Self {
+        self.send_depth = requests;
+        self
+    }
+
+    /// Receive work requests that may be posted; rounded up to a power of two.
+    pub fn recv_depth(mut self, requests: usize) -> Self {
+        self.recv_depth = requests;
+        self
+    }
+
+    /// Every send work request makes a completion, whatever it says itself.
+    pub fn signal_all(mut self, all: bool) -> Self {
+        self.signal_all = all;
+        self
+    }
+
+    /// Makes the QP, in RESET.
+    ///
+    /// # Errors
+    /// [`Error::Attribute`] for a depth the card can't hold or a CQ of another card, [`Error::Exhausted`],
+    /// [`Error::Dma`].
+    pub fn build(self) -> Result<Qp, Error> {
+        let send_log = ring_log("send depth", self.send_depth)?;
+        let recv_log = ring_log("receive depth", self.recv_depth)?;
+        let device = &self.pd.shared.device;
+        for cq in [&self.send_cq, &self.recv_cq] {
+            if !cq.shared.is_of(device) {
+                return Err(Error::OtherDevice { what: "CQ" });
+            }
+        }
+        let shared = QpShared::new(&self, send_log, recv_log)?;
+        Ok(Qp { shared })
+    }
+}
