@@ -166,6 +166,17 @@ impl Emitter {
         }
     }
 
+    /// Keeps a module name for somebody else.
+    pub fn reserve(&mut self, name: &str) {
+        self.names.claim(name);
+    }
+
+    /// All modules so far as one file.
+    #[must_use]
+    pub fn text(&self) -> String {
+        file_text(&self.modules, self.cores.values())
+    }
+
     /// The design whose top is `top`.
     #[must_use]
     pub fn finish(self, top: EmittedModule) -> Design {
@@ -178,7 +189,7 @@ impl Emitter {
     }
 }
 
-fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     panic
         .downcast_ref::<String>()
         .cloned()
@@ -187,9 +198,22 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
 }
 
 /// What every file starts with: undeclared names are errors.
-const FILE_START: &str = "`default_nettype none\n\n";
+pub(crate) const FILE_START: &str = "`default_nettype none\n\n";
 /// Leaves the default as other people's files expect it.
-const FILE_END: &str = "\n`default_nettype wire\n";
+pub(crate) const FILE_END: &str = "\n`default_nettype wire\n";
+
+fn file_text<'a>(modules: &[ModuleText], cores: impl Iterator<Item = &'a String>) -> String {
+    let mut text = String::from(FILE_START);
+    for module in modules {
+        text.push_str(&module.commented());
+        text.push('\n');
+    }
+    for code in cores {
+        text.push_str(code.trim());
+        text.push_str("\n\n");
+    }
+    text.trim_end().to_owned() + "\n" + FILE_END
+}
 
 impl Design {
     /// Name of the top module.
@@ -213,16 +237,7 @@ impl Design {
     /// The whole design as one file.
     #[must_use]
     pub fn verilog(&self) -> String {
-        let mut text = String::from(FILE_START);
-        for module in &self.modules {
-            text.push_str(&module.commented());
-            text.push('\n');
-        }
-        for (_, code) in &self.cores {
-            text.push_str(code.trim());
-            text.push_str("\n\n");
-        }
-        text.trim_end().to_owned() + "\n" + FILE_END
+        file_text(&self.modules, self.cores.iter().map(|(_, code)| code))
     }
 
     /// Writes `<module>.v` for every module and `cores.v` for external

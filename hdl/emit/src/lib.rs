@@ -8,6 +8,7 @@ mod design;
 mod error;
 mod flow;
 mod group;
+pub mod harness;
 mod ir;
 mod module;
 mod names;

@@ -160,7 +160,7 @@ fn atom_info(name: String, signal: &dyn Atom) -> AtomInfo {
 }
 
 /// Lists the leaves of a struct; returns the width of `descriptor`.
-fn struct_fields(
+pub(crate) fn struct_fields(
     descriptor: &TypeDescriptor,
     name: &str,
     offset: usize,

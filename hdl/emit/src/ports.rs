@@ -2,6 +2,7 @@
 
 use crate::bits::{pack, unpack, FromBits};
 use crate::names::verilog_name;
+use crate::netlist::struct_fields;
 use rust_hdl::prelude::{Clock, In, Out, Signal, Synth};
 use std::any::TypeId;
 
@@ -37,6 +38,9 @@ pub trait Port {
     fn direction(&self) -> PortDirection;
     /// Whether its type is `Clock`.
     fn is_clock(&self) -> bool;
+    /// The fields of a struct, least significant first, as offset and width;
+    /// for anything else one field that is all of it.
+    fn fields(&self) -> Vec<(usize, usize)>;
     /// Sets the value that an input takes in the next `update_all`; outputs
     /// ignore it. A bit pattern that is no value of the type (an enum number
     /// without a variant) becomes the value that `FromBits` reads from it.
@@ -68,6 +72,9 @@ pub trait Ports {
 }
 
 impl<T: FromBits + 'static> Port for Signal<In, T> {
+    fn fields(&self) -> Vec<(usize, usize)> {
+        fields_of::<T>()
+    }
     fn width(&self) -> usize {
         T::BITS
     }
@@ -86,6 +93,9 @@ impl<T: FromBits + 'static> Port for Signal<In, T> {
 }
 
 impl<T: FromBits + 'static> Port for Signal<Out, T> {
+    fn fields(&self) -> Vec<(usize, usize)> {
+        fields_of::<T>()
+    }
     fn width(&self) -> usize {
         T::BITS
     }
@@ -111,6 +121,18 @@ impl<T: FromBits + 'static> Ports for Signal<Out, T> {
     fn visit_ports(&mut self, visitor: &mut dyn PortVisitor) {
         visitor.port(self);
     }
+}
+
+fn fields_of<T: Synth>() -> Vec<(usize, usize)> {
+    let mut fields = Vec::new();
+    struct_fields(&T::descriptor(), "", 0, &mut fields);
+    if fields.is_empty() {
+        return vec![(0, T::BITS)];
+    }
+    fields
+        .into_iter()
+        .map(|(_, offset, width)| (offset, width))
+        .collect()
 }
 
 /// A public generation parameter is no port.

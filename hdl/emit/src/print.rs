@@ -14,8 +14,9 @@ pub(crate) struct Printer {
     pub space: NameSpace,
     /// Named constants in use: label, width, value to name.
     constants: BTreeMap<(String, usize, BigUint), String>,
-    /// Slice functions in use: argument width, offset, width to name.
-    slices: BTreeMap<(usize, usize, usize), String>,
+    /// Slice functions in use: argument width, offset, width to the names of
+    /// the function and its argument.
+    slices: BTreeMap<(usize, usize, usize), (String, String)>,
     /// Fields of struct signals, for comments: name, offset, width.
     pub fields: BTreeMap<String, Vec<(String, usize, usize)>>,
 }
@@ -54,10 +55,10 @@ impl Printer {
                 literal(value, *width)
             );
         }
-        for ((from, offset, width), name) in &self.slices {
+        for ((from, offset, width), (name, argument)) in &self.slices {
             let _ = writeln!(
                 text,
-                "\n    function {}{name}(input {}value);\n        {name} = value{};\n    endfunction",
+                "\n    function {}{name}(input {}{argument});\n        {name} = {argument}{};\n    endfunction",
                 range(*width),
                 range(*from),
                 select(*from, *offset, *width)
@@ -172,12 +173,13 @@ impl Printer {
 
     fn slice_function(&mut self, from: usize, offset: usize, width: usize) -> String {
         let key = (from, offset, width);
-        if let Some(name) = self.slices.get(&key) {
+        if let Some((name, _)) = self.slices.get(&key) {
             return name.clone();
         }
         let wanted = format!("bits_{}_{offset}_of_{from}", offset + width - 1);
         let name = self.space.allocate(&wanted);
-        self.slices.insert(key, name.clone());
+        let argument = self.space.allocate(&format!("{wanted}_in"));
+        self.slices.insert(key, (name.clone(), argument));
         name
     }
 

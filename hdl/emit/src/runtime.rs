@@ -139,7 +139,7 @@ mod tests {
         let bits: Bits<40> = 0xAB_CDEF_0123_u64.into();
         let sized = name((&&Constant(&bits)).expression("X::Y"));
         assert_eq!(sized, "@X::Y=40'habcdef0123");
-        let free = name((&&Constant(&7usize)).expression(""));
+        let free = name(Constant(&7usize).expression(""));
         let decoded = EncodedConstant::decode(&free).expect("a constant");
         assert_eq!((decoded.width, decoded.value), (0, 7u32.into()));
         assert_eq!(EncodedConstant::decode("clock"), None);

@@ -1,5 +1,8 @@
 //! Room for designs as Rust values.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
 /// Bytes of stack for [`on_big_stack`]. Pages that are never touched cost
 /// nothing, so it is generous: a card's design is megabytes as a value and
 /// constructors in debug builds copy it several times.
@@ -23,6 +26,37 @@ pub fn on_big_stack<R: Send>(work: impl FnOnce() -> R + Send) -> R {
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
+}
+
+/// Runs `work` on every item, on as many threads with large stacks as there
+/// are processors; the results are in the order of the items.
+pub(crate) fn on_big_stacks<I: Sync, R: Send>(
+    items: &[I],
+    work: impl Fn(&I) -> R + Sync,
+) -> Vec<R> {
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicUsize::new(0);
+    let results = Mutex::new(Vec::new());
+    let worker = || {
+        while let Some((index, item)) = {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            items.get(index).map(|item| (index, item))
+        } {
+            let result = work(item);
+            results
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push((index, result));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..workers.min(items.len()) {
+            scope.spawn(|| on_big_stack(worker));
+        }
+    });
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
 }
 
 #[cfg(test)]

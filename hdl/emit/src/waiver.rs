@@ -16,6 +16,10 @@ pub const WAIVERS: &[Waiver] = &[
         reason: "simulation reads a design as one file, so file and module names differ",
     },
     Waiver {
+        rule: "PROCASSINIT",
+        reason: "registers start with the value that the FPGA loads; there is no reset",
+    },
+    Waiver {
         rule: "UNUSEDSIGNAL",
         reason: "a stage passes a descriptor on whole and reads the fields that it needs",
     },

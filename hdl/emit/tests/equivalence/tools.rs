@@ -1,0 +1,1 @@
+//! The other tools that read our Verilog.
