@@ -1,1 +1,8 @@
-//! ferroce-dma
+//! The card's way to host memory: who may use the DMA port when, and whose data comes back.
+
+pub mod read_arb;
+pub mod read_demux;
+pub mod tags;
+
+#[cfg(test)]
+ferroce_emit::check_crate!();

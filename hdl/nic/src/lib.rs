@@ -1,4 +1,8 @@
 //! Tables, register window and top level of the card.
 
 pub mod mr_check;
+pub mod ring_cfg;
 pub mod wqe_cache;
+
+#[cfg(test)]
+ferroce_emit::check_crate!();

@@ -1,10 +1,19 @@
 //! Access check against the memory regions.
 
+use ferroce_abi::cfg::field_offset;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
 use ferroce_rtl::desc::cfg::{table, CfgWrite, MrCfg};
 use ferroce_rtl::desc::lookup::{MrAnswer, MrCheck};
 use ferroce_rtl::ram::{Ram, RAM_LATENCY};
+
+const FIELDS: &[ferroce_abi::cfg::BitField] = ferroce_abi::cfg::MrCfg::FIELDS;
+const VALID: usize = field_offset(FIELDS, "valid");
+const TAG: usize = field_offset(FIELDS, "tag");
+const PD: usize = field_offset(FIELDS, "pd");
+const ACCESS: usize = field_offset(FIELDS, "access");
+const BASE: usize = field_offset(FIELDS, "base");
+const LEN: usize = field_offset(FIELDS, "len");
 
 /// Answers "may `[va, va + len)` be accessed through `key`" in exactly
 /// [`ferroce_rtl::desc::lookup::MR_CHECK_LATENCY`] cycles, one question a cycle.
@@ -157,15 +166,14 @@ impl Logic for MrChecker {
         );
         clock!(self, clock, regions, questions);
 
-        // Fields of `MrCfg` in an entry.
         self.write_valid.d.next = self.cfg.val().valid & (self.cfg.val().table == table::MR);
         self.write_index.d.next = self.cfg.val().index;
-        self.write.d.next.valid = self.cfg.val().data.get_bit(0);
-        self.write.d.next.tag = self.cfg.val().data.get_bits::<8>(1);
-        self.write.d.next.pd = self.cfg.val().data.get_bits::<16>(9);
-        self.write.d.next.access = self.cfg.val().data.get_bits::<8>(25);
-        self.write.d.next.base = self.cfg.val().data.get_bits::<64>(33);
-        self.write.d.next.len = self.cfg.val().data.get_bits::<64>(97);
+        self.write.d.next.valid = self.cfg.val().data.get_bit(VALID);
+        self.write.d.next.tag = self.cfg.val().data.get_bits::<8>(TAG);
+        self.write.d.next.pd = self.cfg.val().data.get_bits::<16>(PD);
+        self.write.d.next.access = self.cfg.val().data.get_bits::<8>(ACCESS);
+        self.write.d.next.base = self.cfg.val().data.get_bits::<64>(BASE);
+        self.write.d.next.len = self.cfg.val().data.get_bits::<64>(LEN);
         self.regions.wr_valid.next = self.write_valid.q.val();
         self.regions.wr_addr.next = bit_cast::<20, 16>(self.write_index.q.val());
         self.regions.wr_data.next = self.write.q.val();
@@ -222,3 +230,5 @@ impl Logic for MrChecker {
         self.answer.next.ok = self.s8_ok.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("mr_checker", MrChecker::default);

@@ -6,7 +6,8 @@ pub mod wqe_fetch;
 pub mod wqe_state_loop;
 pub mod wqe_store;
 
-use desc::{BurstDone, RingWrite, WindowPub, MAX_WINDOW_LOG2, TAGS_LOG2};
+use crate::ring_cfg::RingCfgPort;
+use desc::{BurstDone, WindowPub, MAX_WINDOW_LOG2, TAGS_LOG2};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::bar::QueueBell;
 use ferroce_rtl::desc::cfg::CfgWrite;
@@ -58,8 +59,7 @@ pub struct WqeCache {
     pub dma_beat: StreamIn<DmaReadBeat>,
     /// A read of host memory failed.
     pub read_failed: Signal<Out, Bit>,
-    table: Constant<Bits<4>>,
-    ring: DFF<RingWrite>,
+    ring_port: RingCfgPort,
     events: WqeEvents,
     state_loop: WqeStateLoop,
     fetch: WqeFetch,
@@ -99,8 +99,7 @@ impl WqeCache {
             dma_request: StreamOut::default(),
             dma_beat: StreamIn::default(),
             read_failed: Signal::default(),
-            table: Constant::new(table.into()),
-            ring: DFF::default(),
+            ring_port: RingCfgPort::new(table),
             events: WqeEvents::default(),
             state_loop: WqeStateLoop::new(qps_log2, window_log2),
             fetch: WqeFetch::new(qps_log2, window_log2, tag_base),
@@ -124,19 +123,13 @@ impl Default for WqeCache {
 impl Logic for WqeCache {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(self, clock, ring);
         clock!(
-            self, clock, events, state_loop, fetch, store, positions, bells, kicks, arrivals,
-            hungry
+            self, clock, ring_port, events, state_loop, fetch, store, positions, bells, kicks,
+            arrivals, hungry
         );
-        // Fields of `RingCfg` in an entry: enabled, base, log_size.
-        self.ring.d.next.valid = self.cfg.val().valid & (self.cfg.val().table == self.table.val());
-        self.ring.d.next.qp = self.cfg.val().index.get_bits::<14>(0);
-        self.ring.d.next.enabled = self.cfg.val().data.get_bit(0);
-        self.ring.d.next.base = self.cfg.val().data.get_bits::<64>(1);
-        self.ring.d.next.log_size = self.cfg.val().data.get_bits::<4>(65);
-        self.events.ring.next = self.ring.q.val();
-        self.fetch.ring.next = self.ring.q.val();
+        self.ring_port.cfg.next = self.cfg.val();
+        self.events.ring.next = self.ring_port.ring.val();
+        self.fetch.ring.next = self.ring_port.ring.val();
 
         StreamIn::<QueueBell>::link(&mut self.bell, &mut self.bells.input);
         StreamIn::<Consumed>::link(&mut self.position, &mut self.positions.input);
@@ -169,3 +162,5 @@ impl Logic for WqeCache {
         self.read_failed.next = self.store.done.valid.val() & self.store.done.data.val().err;
     }
 }
+
+ferroce_emit::register_leaf!("wqe_cache", WqeCache::default);

@@ -7,21 +7,6 @@ pub const MAX_WINDOW_LOG2: usize = 6;
 /// Tags of one cache, log2: so many bursts of different QPs may be in flight.
 pub const TAGS_LOG2: usize = 6;
 
-/// A write of the queue's [`ferroce_rtl::desc::cfg::RingCfg`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
-pub struct RingWrite {
-    /// Write in this cycle.
-    pub valid: Bit,
-    /// QP index.
-    pub qp: Bits<14>,
-    /// The ring exists.
-    pub enabled: Bit,
-    /// Base address, a multiple of 4096.
-    pub base: Bits<64>,
-    /// Log2 of the number of WQEs, 1 to 15.
-    pub log_size: Bits<4>,
-}
-
 /// A burst has arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct BurstDone {

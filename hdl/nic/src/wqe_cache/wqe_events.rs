@@ -1,6 +1,7 @@
 //! Which event the state loop takes next.
 
-use super::desc::{BurstDone, EventKind, RingWrite, WqeEvent};
+use super::desc::{BurstDone, EventKind, WqeEvent};
+use crate::ring_cfg::RingWrite;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::bar::QueueBell;
 use ferroce_rtl::desc::tx::Consumed;
@@ -101,8 +102,10 @@ impl Logic for WqeEvents {
         }
         if self.ring.val().valid {
             self.configure.d.next = true;
-            self.configure_qp.d.next = self.ring.val().qp;
+            self.configure_qp.d.next = self.ring.val().index;
             self.configure_enabled.d.next = self.ring.val().enabled;
         }
     }
 }
+
+ferroce_emit::register_leaf!("wqe_events", WqeEvents::default);

@@ -1,6 +1,7 @@
 //! Length and address of WQE bursts, and their tags.
 
-use super::desc::{Burst, FetchJob, RingWrite, TAGS_LOG2};
+use super::desc::{Burst, FetchJob, TAGS_LOG2};
+use crate::ring_cfg::RingWrite;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
 use ferroce_rtl::desc::cfg::RingCfg;
@@ -160,7 +161,7 @@ impl Logic for WqeFetch {
         clock!(self, clock, rings, jobs, tags, requests);
 
         self.rings.wr_valid.next = self.ring.val().valid;
-        self.rings.wr_addr.next = bit_cast::<20, 14>(self.ring.val().qp);
+        self.rings.wr_addr.next = bit_cast::<20, 14>(self.ring.val().index);
         self.rings.wr_data.next.enabled = self.ring.val().enabled;
         self.rings.wr_data.next.base = self.ring.val().base;
         self.rings.wr_data.next.log_size = self.ring.val().log_size;
@@ -246,3 +247,5 @@ impl Logic for WqeFetch {
         self.open.next = self.open_now.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("wqe_fetch", WqeFetch::default);

@@ -212,7 +212,8 @@ impl Logic for WqeStateLoop {
                     self.can_feed.next = !self.s1_bell_at_end.q.val() & !self.s1_full.q.val();
                 }
             }
-            EventKind::Fetch => {
+            // Fetch.
+            _ => {
                 self.go.next =
                     self.can_feed.val() & self.state.val().enabled & !self.state.val().bad;
                 self.next.next.stale = false;
@@ -251,3 +252,5 @@ impl Logic for WqeStateLoop {
         self.fetch.next = self.out_fetch.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("wqe_state_loop", WqeStateLoop::default);

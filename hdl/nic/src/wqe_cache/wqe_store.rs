@@ -254,3 +254,5 @@ impl Logic for WqeStore {
         }
     }
 }
+
+ferroce_emit::register_leaf!("wqe_store", WqeStore::default);

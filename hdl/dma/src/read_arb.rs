@@ -1,0 +1,38 @@
+//! Read requests of all clients into one port.
+
+use ferroce_emit::prelude::*;
+use ferroce_rtl::arb2::Arb2;
+use ferroce_rtl::desc::dma::DmaReadReq;
+use ferroce_rtl::stream::{StreamIn, StreamOut};
+
+/// Round robin between payload reads and WQE reads, and among these between SQ and RQ: a WQE read brings
+/// work for many payload reads and must not wait behind them. One request a cycle, latency 2 at most.
+#[derive(LogicBlock, Module, Default)]
+pub struct DmaReadArb {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Payload reads, tags from [`crate::tags::PAYLOAD`].
+    pub payload: StreamIn<DmaReadReq>,
+    /// SQ WQE reads, tags from [`crate::tags::SQ`].
+    pub sq: StreamIn<DmaReadReq>,
+    /// RQ WQE reads, tags from [`crate::tags::RQ`].
+    pub rq: StreamIn<DmaReadReq>,
+    /// All requests.
+    pub request: StreamOut<DmaReadReq>,
+    queues: Arb2<DmaReadReq>,
+    all: Arb2<DmaReadReq>,
+}
+
+impl Logic for DmaReadArb {
+    #[kernel]
+    fn update(&mut self) {
+        clock!(self, clock, queues, all);
+        StreamIn::<DmaReadReq>::link(&mut self.sq, &mut self.queues.in0);
+        StreamIn::<DmaReadReq>::link(&mut self.rq, &mut self.queues.in1);
+        StreamIn::<DmaReadReq>::link(&mut self.payload, &mut self.all.in0);
+        StreamOut::<DmaReadReq>::join(&mut self.queues.output, &mut self.all.in1);
+        StreamOut::<DmaReadReq>::link(&mut self.request, &mut self.all.output);
+    }
+}
+
+ferroce_emit::register_leaf!("dma_read_arb", DmaReadArb::default);

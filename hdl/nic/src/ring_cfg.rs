@@ -1,0 +1,68 @@
+//! Ring configuration off the configuration bus.
+
+use ferroce_abi::cfg::{field_offset, RingCfg};
+use ferroce_emit::prelude::*;
+use ferroce_rtl::desc::cfg::CfgWrite;
+
+const ENABLED: usize = field_offset(RingCfg::FIELDS, "enabled");
+const BASE: usize = field_offset(RingCfg::FIELDS, "base");
+const LOG_SIZE: usize = field_offset(RingCfg::FIELDS, "log_size");
+
+/// A write of a queue's [`ferroce_rtl::desc::cfg::RingCfg`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct RingWrite {
+    /// Write in this cycle.
+    pub valid: Bit,
+    /// QP or CQ index.
+    pub index: Bits<14>,
+    /// The ring exists.
+    pub enabled: Bit,
+    /// Base address, a multiple of 4096.
+    pub base: Bits<64>,
+    /// Log2 of the number of entries, 1 to 15.
+    pub log_size: Bits<4>,
+}
+
+/// Picks one table's writes off the bus. Latency 1.
+#[derive(LogicBlock, Module)]
+pub struct RingCfgPort {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Configuration bus.
+    pub cfg: Signal<In, CfgWrite>,
+    /// Writes of this table.
+    pub ring: Signal<Out, RingWrite>,
+    table: Constant<Bits<4>>,
+    write: DFF<RingWrite>,
+}
+
+impl RingCfgPort {
+    /// Port of a table of rings, see [`ferroce_rtl::desc::cfg::table`].
+    #[must_use]
+    pub fn new(table: u64) -> Self {
+        Self {
+            clock: Signal::default(),
+            cfg: Signal::default(),
+            ring: Signal::default(),
+            table: Constant::new(table.into()),
+            write: DFF::default(),
+        }
+    }
+}
+
+impl Logic for RingCfgPort {
+    #[kernel]
+    fn update(&mut self) {
+        dff_setup!(self, clock, write);
+        self.write.d.next.valid = self.cfg.val().valid & (self.cfg.val().table == self.table.val());
+        self.write.d.next.index = self.cfg.val().index.get_bits::<14>(0);
+        self.write.d.next.enabled = self.cfg.val().data.get_bit(ENABLED);
+        self.write.d.next.base = self.cfg.val().data.get_bits::<64>(BASE);
+        self.write.d.next.log_size = self.cfg.val().data.get_bits::<4>(LOG_SIZE);
+        self.ring.next = self.write.q.val();
+    }
+}
+
+ferroce_emit::register_leaf!("ring_cfg_port", || RingCfgPort::new(
+    ferroce_rtl::desc::cfg::table::SQ
+));
