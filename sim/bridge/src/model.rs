@@ -28,6 +28,7 @@ impl Port {
     }
 
     /// Verilator's storage for this width.
+    #[inline]
     fn storage(self) -> Storage {
         match self.bits {
             0..=8 => Storage::U8,
@@ -39,6 +40,7 @@ impl Port {
     }
 
     /// Ones where the port has bits, within the lowest 64.
+    #[inline]
     fn mask(self) -> u64 {
         u64::MAX >> u64::BITS.saturating_sub(self.bits)
     }
@@ -144,6 +146,7 @@ impl Model {
         self.library.wide_port(name)
     }
 
+    #[inline]
     fn address(&self, port: Port) -> *mut u8 {
         assert_eq!(
             port.library,
@@ -155,6 +158,7 @@ impl Model {
     }
 
     /// A port's lowest 64 bits.
+    #[inline]
     pub fn get_u64(&self, port: Port) -> u64 {
         let address = self.address(port);
         // SAFETY: the address is that of a live member of this library's class; Verilator stores a
@@ -174,11 +178,13 @@ impl Model {
     }
 
     /// Whether any of a port's lowest 64 bits is set; for single-bit ports.
+    #[inline]
     pub fn get_bool(&self, port: Port) -> bool {
         self.get_u64(port) != 0
     }
 
     /// Sets a port; bits that it does not have are dropped, those above 64 become 0.
+    #[inline]
     pub fn set_u64(&mut self, port: Port, value: u64) {
         let value = value & port.mask();
         let address = self.address(port);
@@ -200,11 +206,13 @@ impl Model {
     }
 
     /// Sets a single-bit port.
+    #[inline]
     pub fn set_bool(&mut self, port: Port, value: bool) {
         self.set_u64(port, u64::from(value));
     }
 
     /// A wide port's words in place, least significant first.
+    #[inline]
     pub fn words(&self, port: WidePort) -> &[u32] {
         let address = self.address(port.0);
         // SAFETY: Verilator stores a port above 64 bits as an array of as many 32-bit words as its
@@ -213,6 +221,7 @@ impl Model {
     }
 
     /// A wide port's words, to be written in place. Bits above the port's width must stay 0.
+    #[inline]
     pub fn words_mut(&mut self, port: WidePort) -> &mut [u32] {
         let address = self.address(port.0);
         // SAFETY: as in `words`; `&mut self` excludes other readers and writers.
@@ -221,6 +230,7 @@ impl Model {
 
     /// A wide port's bytes in place, least significant first: byte n is bits 8n+7 to 8n.
     #[cfg(target_endian = "little")]
+    #[inline]
     pub fn bytes(&self, port: WidePort) -> &[u8] {
         let words = self.words(port);
         // SAFETY: the same memory, whose words are stored low byte first; bytes need no alignment.
@@ -231,6 +241,7 @@ impl Model {
 
     /// A wide port's bytes, to be written in place. Bits above the port's width must stay 0.
     #[cfg(target_endian = "little")]
+    #[inline]
     pub fn bytes_mut(&mut self, port: WidePort) -> &mut [u8] {
         let words = self.words_mut(port);
         // SAFETY: as in `bytes`; the exclusive borrow is passed on.
@@ -275,6 +286,7 @@ impl Model {
     }
 
     /// Time of the next evaluation in femtoseconds, as `$time` and waves show it.
+    #[inline]
     pub fn set_time(&mut self, now_fs: u64) {
         self.now_fs = now_fs;
     }
@@ -289,6 +301,7 @@ impl Model {
     /// # Errors
     /// `$stop`, `$fatal`, a failed assertion, or logic that does not settle. The model's state is
     /// then undefined.
+    #[inline]
     pub fn eval(&mut self) -> Result<(), BridgeError> {
         // SAFETY: the instance is alive and `&mut self` excludes other calls.
         let failed =

@@ -177,3 +177,41 @@ fn find_in_path(name: impl AsRef<OsStr>) -> Option<PathBuf> {
         .map(|folder| folder.join(name))
         .find(|candidate| candidate.is_file())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn program(folder: &Path, says: &str) -> PathBuf {
+        let path = folder.join("verilator");
+        std::fs::write(&path, format!("#!/bin/sh\necho '{says}'\n")).unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+        path
+    }
+
+    #[test]
+    fn old_and_unknown_versions_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for says in [
+            "Verilator 5.006 2023-01-22 rev 5.006",
+            "Verilator 4.228 2022-10-01",
+            "rev vUNKNOWN-built20260516",
+            "",
+        ] {
+            let text = Verilator::ask(program(folder.path(), says))
+                .unwrap_err()
+                .to_string();
+            assert!(
+                text.ends_with("but Verilator 5.030 or newer is needed; run scripts/setup"),
+                "{text}"
+            );
+        }
+        let accepted = Verilator::ask(program(
+            folder.path(),
+            "Verilator 5.052 2026-09-05 rev v5.052",
+        ))
+        .unwrap();
+        assert_eq!(accepted.version(), "Verilator 5.052 2026-09-05 rev v5.052");
+    }
+}
