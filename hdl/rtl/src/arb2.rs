@@ -35,3 +35,5 @@ impl<T: Synth> Logic for Arb2<T> {
         self.core.output.ready.next = self.output.ready.val();
     }
 }
+
+ferroce_emit::register_leaf!("arb2", || Arb2::<Bits<40>>::default());

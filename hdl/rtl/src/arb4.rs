@@ -36,3 +36,5 @@ impl<T: Synth> Logic for Arb4<T> {
         self.core.output.ready.next = self.output.ready.val();
     }
 }
+
+ferroce_emit::register_leaf!("arb4", || Arb4::<Bits<40>>::default());

@@ -239,3 +239,8 @@ impl<T: Synth> Logic for AsyncFifo<T> {
         self.rd_side_wr_ptr.d.next = self.rd_decode4.val() ^ (self.rd_decode4.val() >> 8);
     }
 }
+
+ferroce_emit::register_leaf!("async_fifo_one_stage", || AsyncFifo::<Bits<40>>::new(3));
+ferroce_emit::register_leaf!("async_fifo_two_stages", || {
+    AsyncFifo::<Bits<40>>::new_with_reserve(7, 100)
+});

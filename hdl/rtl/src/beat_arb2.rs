@@ -36,3 +36,5 @@ impl Logic for BeatArb2 {
         self.core.output.ready.next = self.output.ready.val();
     }
 }
+
+ferroce_emit::register_leaf!("beat_arb2", BeatArb2::default);

@@ -39,3 +39,5 @@ impl Logic for BeatArb4 {
         self.core.output.ready.next = self.output.ready.val();
     }
 }
+
+ferroce_emit::register_leaf!("beat_arb4", BeatArb4::default);

@@ -27,3 +27,5 @@ impl Logic for ByteMask {
         self.mask.next = self.decoded.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("byte_mask", ByteMask::default);

@@ -95,3 +95,6 @@ always @(posedge clock) begin
         type_tag::<Self>()
     }
 }
+
+ferroce_emit::register_leaf!("delay", || Delay::<Bits<40>>::new(7));
+ferroce_emit::register_leaf!("delay_one", || Delay::<Bit>::default());

@@ -37,3 +37,5 @@ impl Logic for DmaWriteArb2 {
         self.core.output.ready.next = self.output.ready.val();
     }
 }
+
+ferroce_emit::register_leaf!("dma_write_arb2", DmaWriteArb2::default);

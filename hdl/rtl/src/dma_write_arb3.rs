@@ -39,3 +39,5 @@ impl Logic for DmaWriteArb3 {
         self.core.output.ready.next = self.output.ready.val();
     }
 }
+
+ferroce_emit::register_leaf!("dma_write_arb3", DmaWriteArb3::default);

@@ -156,3 +156,12 @@ end
         type_tag::<Self>()
     }
 }
+
+ferroce_emit::register_leaf!("fifo_ram_one_stage", || FifoRam::<Bits<40>>::new(
+    3,
+    RamStyle::Distributed
+));
+ferroce_emit::register_leaf!("fifo_ram_two_stages", || FifoRam::<Bits<40>>::new(
+    3,
+    RamStyle::Block
+));

@@ -33,3 +33,5 @@ impl<T: Synth> Logic for FlowGate<T> {
         self.valid.next = self.item_valid.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("flow_gate", || FlowGate::<Bits<40>>::default());

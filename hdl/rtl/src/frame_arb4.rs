@@ -59,3 +59,5 @@ impl<T: Synth> Logic for FrameArb4<T> {
         self.slice.output.ready.next = self.output.ready.val();
     }
 }
+
+ferroce_emit::register_leaf!("frame_arb4", || FrameArb4::<Bits<40>>::default());

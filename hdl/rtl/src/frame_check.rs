@@ -55,3 +55,5 @@ impl Logic for FrameCheck {
         self.frames.next = self.count.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("frame_check", FrameCheck::default);

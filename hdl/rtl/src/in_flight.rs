@@ -80,3 +80,5 @@ impl Logic for InFlight {
         self.count.next = self.counter.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("in_flight", || InFlight::new(5));

@@ -43,3 +43,6 @@ pub mod sync_fifo;
 pub mod weighted_arb4;
 
 mod memory;
+
+#[cfg(test)]
+ferroce_emit::check_crate!();

@@ -90,3 +90,5 @@ assign rd_data = {read};
         type_tag::<Self>()
     }
 }
+
+ferroce_emit::register_leaf!("lutram", || Lutram::<Bits<9>>::new(3));

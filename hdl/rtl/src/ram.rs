@@ -112,3 +112,9 @@ end
         type_tag::<Self>()
     }
 }
+
+ferroce_emit::register_leaf!("ram", || Ram::<Bits<40>>::with_style(3, RamStyle::Block));
+ferroce_emit::register_leaf!("ultra_ram", || Ram::<Bits<72>>::with_style(
+    5,
+    RamStyle::Ultra
+));

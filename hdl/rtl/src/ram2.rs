@@ -68,3 +68,5 @@ impl<T: Synth> Logic for Ram2<T> {
         self.rd1_data.next = self.copy1.rd_data.val();
     }
 }
+
+ferroce_emit::register_leaf!("ram2", || Ram2::<Bits<33>>::new(3));

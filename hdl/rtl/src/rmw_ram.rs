@@ -148,3 +148,5 @@ impl<T: Synth> Logic for RmwRam<T> {
         self.data_valid.next = self.valid3.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("rmw_ram", || RmwRam::<Bits<40>>::new(2));

@@ -81,3 +81,5 @@ impl<S: Synth> Logic for Rotate64<S> {
         self.side_out.next = self.side3.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("rotate64", || Rotate64::<Bits<9>>::default());

@@ -95,3 +95,5 @@ impl Logic for RoundRobin4 {
         }
     }
 }
+
+ferroce_emit::register_leaf!("round_robin4", RoundRobin4::default);

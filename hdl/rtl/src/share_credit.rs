@@ -42,3 +42,5 @@ impl Logic for ShareCredit {
         }
     }
 }
+
+ferroce_emit::register_leaf!("share_credit", ShareCredit::default);

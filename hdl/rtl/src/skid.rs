@@ -45,3 +45,5 @@ impl<T: Synth> Logic for Skid<T> {
         }
     }
 }
+
+ferroce_emit::register_leaf!("skid", || Skid::<crate::stream::Beat>::default());

@@ -34,3 +34,5 @@ impl<T: Synth> Logic for StreamCheck<T> {
         self.violation.next = self.broken.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("stream_check", || StreamCheck::<Bits<40>>::default());

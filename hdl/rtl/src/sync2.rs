@@ -57,3 +57,5 @@ assign q = second;
         type_tag::<Self>()
     }
 }
+
+ferroce_emit::register_leaf!("sync2", || Sync2::<Bits<5>>::default());

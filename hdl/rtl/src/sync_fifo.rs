@@ -192,3 +192,12 @@ impl<T: Synth> Logic for SyncFifo<T> {
         self.fill.d.next = self.fill.q.val() + self.step.val();
     }
 }
+
+ferroce_emit::register_leaf!("sync_fifo_one_stage", || {
+    SyncFifo::<Bits<40>>::new_with_reserve(3, 3)
+});
+ferroce_emit::register_leaf!("sync_fifo_two_stages", || SyncFifo::<Bits<40>>::with_style(
+    3,
+    3,
+    RamStyle::Block
+));

@@ -111,3 +111,5 @@ impl<T: Synth> Logic for WeightedArb4<T> {
         self.slice.output.ready.next = self.output.ready.val();
     }
 }
+
+ferroce_emit::register_leaf!("weighted_arb4", || WeightedArb4::<Bits<40>>::default());
