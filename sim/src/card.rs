@@ -156,8 +156,7 @@ impl Card {
         self.model.eval()?;
         if core_rises {
             self.cycle += 1;
-            self.dma
-                .after_edge(&mut self.model, memory, self.cycle, edges.time_fs);
+            self.dma.after_edge(&mut self.model, memory, self.cycle);
             self.bar.after_edge(&mut self.model);
         }
         if mac_rises {

@@ -55,17 +55,6 @@ pub struct DmaStats {
     pub faults: u64,
 }
 
-/// A write that is 32 bytes long: a completion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CqeWrite {
-    /// When it became visible.
-    pub time_fs: u64,
-    /// Where.
-    pub addr: u64,
-    /// The CQE.
-    pub bytes: [u8; 32],
-}
-
 #[derive(Debug)]
 struct Read {
     due: u64,
@@ -97,7 +86,6 @@ pub struct DmaPort {
     incoming: Vec<u8>,
     writes: VecDeque<Write>,
     stats: DmaStats,
-    cqes: Option<Vec<CqeWrite>>,
     /// A rule of the port that the card broke.
     violation: Option<String>,
 }
@@ -119,7 +107,6 @@ impl DmaPort {
             incoming: Vec::new(),
             writes: VecDeque::new(),
             stats: DmaStats::default(),
-            cqes: None,
             violation: None,
         })
     }
@@ -127,16 +114,6 @@ impl DmaPort {
     /// Counters so far.
     pub fn stats(&self) -> DmaStats {
         self.stats
-    }
-
-    /// Keeps a record of CQE writes from now on.
-    pub fn record_cqes(&mut self) {
-        self.cqes.get_or_insert_with(Vec::new);
-    }
-
-    /// Takes the recorded CQE writes.
-    pub fn take_cqes(&mut self) -> Vec<CqeWrite> {
-        self.cqes.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// The first rule of the port that the card broke, if any.
@@ -228,23 +205,16 @@ impl DmaPort {
     }
 
     /// Drives the ports after a rising core clock edge, and lets due writes land.
-    pub fn after_edge(
-        &mut self,
-        model: &mut Model,
-        memory: &mut HostMemory,
-        cycle: u64,
-        now_fs: u64,
-    ) {
+    pub fn after_edge(&mut self, model: &mut Model, memory: &mut HostMemory, cycle: u64) {
         while self.writes.front().is_some_and(|w| w.due <= cycle) {
             let Some(write) = self.writes.pop_front() else {
                 break;
             };
-            self.land(&write, memory, now_fs);
+            self.land(&write, memory);
         }
         model.set_bool(self.read_request.ready, true);
         model.set_bool(self.write.ready, true);
-        let fresh = self.answering.is_none();
-        if fresh {
+        if self.answering.is_none() {
             self.answering = self.pick(cycle);
         }
         model.set_bool(self.read_data.valid, self.answering.is_some());
@@ -253,17 +223,10 @@ impl DmaPort {
         }
     }
 
-    fn land(&mut self, write: &Write, memory: &mut HostMemory, time_fs: u64) {
+    fn land(&mut self, write: &Write, memory: &mut HostMemory) {
         match memory.slice_mut(write.addr, write.bytes.len()) {
             Ok(target) => target.copy_from_slice(&write.bytes),
             Err(_) => self.stats.faults += 1,
-        }
-        if let (Some(log), Ok(bytes)) = (&mut self.cqes, <[u8; 32]>::try_from(&write.bytes[..])) {
-            log.push(CqeWrite {
-                time_fs,
-                addr: write.addr,
-                bytes,
-            });
         }
     }
 

@@ -4,10 +4,15 @@
 pub mod bar;
 pub mod card;
 pub mod dma;
+pub mod host;
 pub mod link;
+pub mod load;
 pub mod mac;
 pub mod memory;
+pub mod pair;
 pub mod pcap;
 pub mod ports;
+pub mod roof;
 pub mod time;
+pub mod transfer;
 pub mod world;

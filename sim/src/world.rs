@@ -15,6 +15,9 @@ use crate::link::{Frame, Link, LinkConfig};
 use crate::pcap::{Capture, CaptureError};
 use crate::time::CORE_PERIOD_FS;
 
+/// Shorter steps are not worth starting threads for.
+const PARALLEL_FS: u64 = 16 * CORE_PERIOD_FS;
+
 /// What the cards' cables lead to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Wiring {
@@ -76,7 +79,10 @@ pub struct World {
     cards: Vec<Card>,
     wiring: Wiring,
     now_fs: u64,
+    /// Length of a step.
     quantum_fs: u64,
+    /// Longest step that no frame outruns: a cable's delay.
+    longest_fs: u64,
     capture: Option<Capture>,
     /// With open wiring: what each card sent.
     sent: Vec<Vec<Frame>>,
@@ -121,6 +127,7 @@ impl World {
             wiring: config.wiring,
             now_fs: 0,
             quantum_fs: config.link.delay_fs.max(CORE_PERIOD_FS),
+            longest_fs: config.link.delay_fs.max(CORE_PERIOD_FS),
             capture,
         })
     }
@@ -156,13 +163,22 @@ impl World {
         self.cards[card].incoming.send(Frame { bytes, time_fs });
     }
 
+    /// Makes steps shorter than the cables' delay, to look at the cards more often; never longer.
+    pub fn set_quantum(&mut self, cycles: u64) {
+        self.quantum_fs = self.longest_fs.min(cycles.max(1) * CORE_PERIOD_FS);
+    }
+
     /// Runs one quantum.
     ///
     /// # Errors
     /// A card stops or a capture can't be written.
     pub fn step(&mut self) -> Result<(), WorldError> {
         let until = self.now_fs + self.quantum_fs;
-        if let [first, rest @ ..] = &mut self.cards[..] {
+        if self.quantum_fs < PARALLEL_FS {
+            for card in &mut self.cards {
+                card.run_until(until)?;
+            }
+        } else if let [first, rest @ ..] = &mut self.cards[..] {
             std::thread::scope(|scope| {
                 let others: Vec<_> = rest
                     .iter_mut()

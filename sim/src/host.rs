@@ -1,0 +1,214 @@
+//! The driver's view of a simulated card: its BAR and its host's memory.
+
+use std::sync::{Arc, Mutex};
+
+use ferroce_driver::{Bar, BarError, DmaBuffer, DmaError, DmaMemory};
+
+use crate::bar::BarAccess;
+use crate::card::lock;
+use crate::memory::{HostMemory, Unmapped};
+use crate::world::{World, WorldError};
+
+/// Core cycles after which a load that was not answered fails.
+const LOAD_TIMEOUT_CYCLES: u64 = 100_000;
+
+/// A simulation that programs, drivers and cards share.
+#[derive(Debug, Clone)]
+pub struct Sim(Arc<Mutex<World>>);
+
+impl Sim {
+    /// Shares a world.
+    pub fn new(world: World) -> Self {
+        Self(Arc::new(Mutex::new(world)))
+    }
+
+    /// Does something with the world; nothing else moves meanwhile.
+    pub fn with<R>(&self, work: impl FnOnce(&mut World) -> R) -> R {
+        work(&mut lock(&self.0))
+    }
+
+    /// Simulated time in femtoseconds.
+    pub fn now_fs(&self) -> u64 {
+        self.with(|world| world.now_fs())
+    }
+
+    /// Runs one quantum.
+    ///
+    /// # Errors
+    /// As [`World::step`].
+    pub fn step(&self) -> Result<(), WorldError> {
+        self.with(World::step)
+    }
+
+    /// Steps until `done` says so; `what` names it in the error.
+    ///
+    /// # Errors
+    /// [`WorldError::Timeout`] after `cycles` core cycles; as [`World::step`]; what `done` returns.
+    pub fn run_until<E: From<WorldError>>(
+        &self,
+        what: &str,
+        cycles: u64,
+        mut done: impl FnMut() -> Result<bool, E>,
+    ) -> Result<(), E> {
+        let end = self.with(|world| world.cycles()) + cycles;
+        while !done()? {
+            if self.with(|world| world.cycles()) >= end {
+                let what = what.to_owned();
+                return Err(WorldError::Timeout { what, cycles }.into());
+            }
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    /// BAR and memory of the host that card `index` is in.
+    pub fn host(&self, index: usize) -> (Arc<dyn Bar>, Arc<dyn DmaMemory>) {
+        let memory = self.with(|world| Arc::clone(world.card(index).memory()));
+        let bar = SimBar {
+            sim: self.clone(),
+            index,
+        };
+        (Arc::new(bar), Arc::new(SimMemory { memory }))
+    }
+}
+
+/// A simulated card's BAR. Loads let time pass, stores take effect with the next step.
+#[derive(Debug)]
+struct SimBar {
+    sim: Sim,
+    index: usize,
+}
+
+impl SimBar {
+    fn load(&self, offset: u64, width: u8) -> Result<u64, BarError> {
+        let fail = |source: WorldError| BarError {
+            offset,
+            source: source.into(),
+        };
+        self.push(offset, None, width)?;
+        let mut answer = None;
+        self.sim
+            .run_until("the answer to a BAR load", LOAD_TIMEOUT_CYCLES, || {
+                answer = self.sim.with(|w| w.card_mut(self.index).bar.answer());
+                Ok(answer.is_some())
+            })
+            .map_err(fail)?;
+        Ok(answer.unwrap_or_default())
+    }
+
+    fn push(&self, offset: u64, store: Option<u64>, width: u8) -> Result<(), BarError> {
+        let access = BarAccess {
+            offset: u32::try_from(offset).map_err(|e| BarError {
+                offset,
+                source: e.into(),
+            })?,
+            store,
+            width,
+        };
+        self.sim.with(|w| w.card_mut(self.index).bar.push(access));
+        Ok(())
+    }
+}
+
+impl Bar for SimBar {
+    fn read32(&self, offset: u64) -> Result<u32, BarError> {
+        Ok(self.load(offset, 4)? as u32)
+    }
+
+    fn read64(&self, offset: u64) -> Result<u64, BarError> {
+        self.load(offset, 8)
+    }
+
+    fn write32(&self, offset: u64, value: u32) -> Result<(), BarError> {
+        self.push(offset, Some(u64::from(value)), 4)
+    }
+
+    fn write64(&self, offset: u64, value: u64) -> Result<(), BarError> {
+        self.push(offset, Some(value), 8)
+    }
+}
+
+/// Memory of a simulated host.
+#[derive(Debug)]
+struct SimMemory {
+    memory: Arc<Mutex<HostMemory>>,
+}
+
+impl DmaMemory for SimMemory {
+    fn allocate(&self, len: usize, align: usize) -> Result<Arc<dyn DmaBuffer>, DmaError> {
+        if len == 0 || !align.is_power_of_two() {
+            return Err(DmaError::Allocate {
+                len,
+                source: "the length is 0 or the alignment is no power of two".into(),
+            });
+        }
+        let addr = lock(&self.memory).allocate(len, align as u64, 0);
+        Ok(Arc::new(SimBuffer {
+            memory: Arc::clone(&self.memory),
+            addr,
+            len,
+        }))
+    }
+}
+
+/// A buffer in a simulated host's memory.
+#[derive(Debug)]
+struct SimBuffer {
+    memory: Arc<Mutex<HostMemory>>,
+    addr: u64,
+    len: usize,
+}
+
+impl SimBuffer {
+    fn address(&self, offset: usize, count: usize) -> Result<u64, DmaError> {
+        match offset.checked_add(count) {
+            Some(end) if end <= self.len => Ok(self.addr + offset as u64),
+            _ => Err(DmaError::Range {
+                offset,
+                count,
+                len: self.len,
+            }),
+        }
+    }
+}
+
+fn access(error: Unmapped) -> DmaError {
+    DmaError::Access(error.into())
+}
+
+impl DmaBuffer for SimBuffer {
+    fn iova(&self) -> u64 {
+        self.addr
+    }
+
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn read(&self, offset: usize, bytes: &mut [u8]) -> Result<(), DmaError> {
+        let addr = self.address(offset, bytes.len())?;
+        let memory = lock(&self.memory);
+        bytes.copy_from_slice(memory.slice(addr, bytes.len()).map_err(access)?);
+        Ok(())
+    }
+
+    fn load_acquire(&self, offset: usize) -> Result<u8, DmaError> {
+        let mut byte = [0];
+        self.read(offset, &mut byte)?;
+        Ok(byte[0])
+    }
+
+    fn write(&self, offset: usize, bytes: &[u8]) -> Result<(), DmaError> {
+        let addr = self.address(offset, bytes.len())?;
+        let mut memory = lock(&self.memory);
+        let target = memory.slice_mut(addr, bytes.len()).map_err(access)?;
+        target.copy_from_slice(bytes);
+        Ok(())
+    }
+}
+
+impl Drop for SimBuffer {
+    fn drop(&mut self) {
+        lock(&self.memory).release(self.addr);
+    }
+}
