@@ -1,0 +1,15 @@
+//! The control pipeline of the receive side: what each packet means for its QP.
+
+mod packet;
+mod responder_loop;
+mod rx_control;
+mod rx_front;
+mod rx_place;
+mod rx_verdict;
+
+pub use packet::{Checked, Decided, DropReason, PacketClass, Placed};
+pub use responder_loop::ResponderLoop;
+pub use rx_control::RxControl;
+pub use rx_front::RxFront;
+pub use rx_place::RxPlace;
+pub use rx_verdict::RxVerdict;

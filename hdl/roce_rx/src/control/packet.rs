@@ -1,0 +1,156 @@
+//! A packet between the stages of the control pipeline.
+
+use ferroce_emit::prelude::*;
+use ferroce_rtl::desc::rx::RxMeta;
+
+/// What the opcode says; all low for what is neither a SEND nor a WRITE.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct PacketClass {
+    /// SEND of any kind.
+    pub send: Bit,
+    /// RDMA WRITE of any kind.
+    pub write: Bit,
+    /// FIRST or ONLY.
+    pub begins: Bit,
+    /// LAST or ONLY.
+    pub ends: Bit,
+    /// Carries an immediate.
+    pub imm: Bit,
+}
+
+/// Why a packet is dropped without an answer; at most one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct DropReason {
+    /// No such QP.
+    pub qpn: Bit,
+    /// QP not enabled.
+    pub state: Bit,
+    /// P_Key differs.
+    pub pkey: Bit,
+    /// Not from the QP's peer.
+    pub peer: Bit,
+    /// Response that nothing here can have asked for.
+    pub opcode: Bit,
+}
+
+/// A packet, or a configuration write that goes through the pipeline like one, after the checks that do
+/// not depend on the QP's progress.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct Checked {
+    /// There is one.
+    pub valid: Bit,
+    /// A configuration write: take `meta.psn` if `restart`, RQ index 0 if `restart_rq`.
+    pub reconfig: Bit,
+    /// See `reconfig`.
+    pub restart: Bit,
+    /// See `reconfig`.
+    pub restart_rq: Bit,
+    /// QP index.
+    pub qp: Bits<14>,
+    /// The headers.
+    pub meta: RxMeta,
+    /// What the opcode says.
+    pub class: PacketClass,
+    /// A request for an existing QP that takes it.
+    pub request: Bit,
+    /// An ACK or NAK for an existing QP.
+    pub response: Bit,
+    /// Otherwise, why not.
+    pub drop: DropReason,
+    /// The request is invalid whatever the QP's progress (NAK 0x61).
+    pub invalid: Bit,
+    /// QP's protection domain.
+    pub pd: Bits<16>,
+    /// QP's receive CQ.
+    pub cq: Bits<14>,
+    /// QP's RNR timer code.
+    pub min_rnr: Bits<5>,
+    /// RQ index after the newest receive WQE in the cache.
+    pub fetched: Bits<16>,
+}
+
+/// A packet after the responder's state loop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct Decided {
+    /// A packet, which gets one verdict.
+    pub packet: Bit,
+    /// A configuration write instead.
+    pub reconfig: Bit,
+    /// It restarts the QP.
+    pub restart: Bit,
+    /// It restarts the RQ.
+    pub restart_rq: Bit,
+    /// QP index.
+    pub qp: Bits<14>,
+    /// ACK or NAK for the completer.
+    pub response: Bit,
+    /// Dropped without an answer.
+    pub drop: DropReason,
+    /// In order and right so far.
+    pub accept: Bit,
+    /// In order and wrong: NAK 0x61, QP to ERR.
+    pub fatal: Bit,
+    /// In order without a receive WQE: RNR NAK.
+    pub rnr: Bit,
+    /// Ahead of the expected PSN.
+    pub ahead: Bit,
+    /// The first one ahead: NAK 0x60.
+    pub gap: Bit,
+    /// Duplicate.
+    pub duplicate: Bit,
+    /// A duplicate to be acknowledged.
+    pub again: Bit,
+    /// What the opcode says.
+    pub class: PacketClass,
+    /// BTH AckReq.
+    pub ackreq: Bit,
+    /// BTH solicited event.
+    pub se: Bit,
+    /// PSN of the answer; of the response itself if `response`.
+    pub psn: Bits<24>,
+    /// MSN of the answer.
+    pub msn: Bits<24>,
+    /// MSN before this packet, for NAKs.
+    pub msn_before: Bits<24>,
+    /// AETH syndrome of a response.
+    pub syndrome: Bits<8>,
+    /// A receive WQE was in use by a SEND when the packet came.
+    pub wqe_in_use: Bit,
+    /// RQ index of the receive WQE.
+    pub rq: Bits<16>,
+    /// Bytes of the message before this packet.
+    pub offset: Bits<32>,
+    /// WRITE: start of the message at the host.
+    pub va: Bits<64>,
+    /// WRITE: R_Key.
+    pub rkey: Bits<32>,
+    /// Bytes to check against the R_Key: the whole message with its first packet, else the payload.
+    pub check_len: Bits<32>,
+    /// Payload bytes.
+    pub len: Bits<13>,
+    /// Byte offset of the payload in the frame.
+    pub hdr_len: Bits<7>,
+    /// Beats of the frame.
+    pub beats: Bits<8>,
+    /// Immediate.
+    pub imm: Bits<32>,
+    /// QP's protection domain.
+    pub pd: Bits<16>,
+    /// QP's receive CQ.
+    pub cq: Bits<14>,
+    /// QP's RNR timer code.
+    pub min_rnr: Bits<5>,
+}
+
+/// Where the payload goes, beside [`Decided`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct Placed {
+    /// Host address.
+    pub addr: Bits<64>,
+    /// SEND: the receive WQE is malformed or not there.
+    pub bad_wqe: Bit,
+    /// SEND: the message is longer than the buffer.
+    pub too_long: Bit,
+    /// Bytes of the message up to this packet's end.
+    pub total: Bits<32>,
+}

@@ -1,0 +1,287 @@
+//! The responder's state loop: PSN, opcode sequence, message progress.
+
+use crate::control::packet::{Checked, Decided};
+use crate::control::rx_front::FRONT_LATENCY;
+use ferroce_emit::prelude::*;
+use ferroce_rtl::rmw_ram::{RmwRam, RMW_LATENCY};
+
+// The state is read while the front checks the packet.
+const _: () = assert!(FRONT_LATENCY == RMW_LATENCY);
+
+/// No message is in progress.
+const IN_NONE: u64 = 0;
+/// A SEND is.
+const IN_SEND: u64 = 1;
+/// A WRITE is.
+const IN_WRITE: u64 = 2;
+
+/// The responder's state of a QP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+struct State {
+    /// Expected PSN.
+    epsn: Bits<24>,
+    /// Completed requests.
+    msn: Bits<24>,
+    /// A NAK 0x60 or RNR NAK was sent for `epsn`.
+    nak_sent: Bit,
+    /// Message in progress, `IN_*`.
+    inside: Bits<2>,
+    /// Its bytes so far.
+    done: Bits<32>,
+    /// WRITE: bytes to come.
+    left: Bits<32>,
+    /// WRITE: RETH virtual address.
+    va: Bits<64>,
+    /// WRITE: RETH R_Key.
+    rkey: Bits<32>,
+    /// RQ index of the next (SEND in progress: the present) receive WQE.
+    rq: Bits<16>,
+}
+
+/// What a packet could turn the state into, between the loop's two cycles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+struct Step {
+    accept: Bit,
+    fatal: Bit,
+    rnr: Bit,
+    ahead: Bit,
+    gap: Bit,
+    duplicate: Bit,
+    psn_next: Bits<24>,
+    psn_before: Bits<24>,
+    msn_next: Bits<24>,
+    rq_next: Bits<16>,
+    done_next: Bits<32>,
+    left_next: Bits<32>,
+}
+
+/// Decides about each packet with the QP's state: a loop of two cycles around an [`RmwRam`], so that packets of one QP
+/// may follow each other every second cycle.
+///
+/// Expected PSN: opcode sequence, then what the front found, then RNR, then WRITE lengths; all but RNR are fatal (NAK
+/// 0x61). Ahead (1 to 2^23-1): one NAK 0x60 until the expected PSN comes; none after an RNR NAK. Else a duplicate: SEND and
+/// WRITE are acknowledged again up to the PSN before the expected one. Only accepted packets change the progress.
+#[derive(LogicBlock, Module)]
+pub struct ResponderLoop {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// QP of the packet that comes in `checked` in three cycles.
+    pub rd_qp: Signal<In, Bits<14>>,
+    /// Checked packets, at most every second cycle.
+    pub checked: Signal<In, Checked>,
+    /// The decision, two cycles later.
+    pub decided: Signal<Out, Decided>,
+    state: RmwRam<State>,
+    c5: DFF<Checked>,
+    s5: DFF<State>,
+    step5: DFF<Step>,
+    out6: DFF<Decided>,
+    s: Signal<Local, State>,
+    c: Signal<Local, Checked>,
+    n: Signal<Local, State>,
+    expected: Signal<Local, Bit>,
+    behind: Signal<Local, Bit>,
+    in_sequence: Signal<Local, Bit>,
+    length_ok: Signal<Local, Bit>,
+    right: Signal<Local, Bit>,
+    no_wqe: Signal<Local, Bit>,
+    distance: Signal<Local, Bits<24>>,
+    needs_wqe: Signal<Local, Bit>,
+    takes_wqe: Signal<Local, Bit>,
+}
+
+impl ResponderLoop {
+    /// For `2^log2_qps` QPs.
+    #[must_use]
+    pub fn new(log2_qps: usize) -> Self {
+        Self {
+            clock: Signal::default(),
+            rd_qp: Signal::default(),
+            checked: Signal::default(),
+            decided: Signal::default(),
+            state: RmwRam::new(log2_qps),
+            c5: DFF::default(),
+            s5: DFF::default(),
+            step5: DFF::default(),
+            out6: DFF::default(),
+            s: Signal::default(),
+            c: Signal::default(),
+            n: Signal::default(),
+            expected: Signal::default(),
+            behind: Signal::default(),
+            in_sequence: Signal::default(),
+            length_ok: Signal::default(),
+            right: Signal::default(),
+            no_wqe: Signal::default(),
+            distance: Signal::default(),
+            needs_wqe: Signal::default(),
+            takes_wqe: Signal::default(),
+        }
+    }
+}
+
+/// 16 QPs.
+impl Default for ResponderLoop {
+    fn default() -> Self {
+        Self::new(4)
+    }
+}
+
+impl Logic for ResponderLoop {
+    #[kernel]
+    fn update(&mut self) {
+        dff_setup!(self, clock, c5, s5, step5, out6);
+        clock!(self, clock, state);
+        self.state.rd_valid.next = true;
+        self.state.rd_addr.next = bit_cast::<20, 14>(self.rd_qp.val());
+
+        // First cycle: compare.
+        self.s.next = self.state.rd_data.val();
+        self.c.next = self.checked.val();
+        self.expected.next = self.c.val().meta.psn == self.s.val().epsn;
+        self.distance.next = self.c.val().meta.psn - self.s.val().epsn;
+        self.behind.next = self.distance.val().get_bit(23);
+        self.in_sequence.next = (self.c.val().class.begins & (self.s.val().inside == IN_NONE))
+            | (!self.c.val().class.begins
+                & ((self.c.val().class.send & (self.s.val().inside == IN_SEND))
+                    | (self.c.val().class.write & (self.s.val().inside == IN_WRITE))));
+        self.length_ok.next = true;
+        if self.c.val().class.write & !self.c.val().class.begins {
+            if self.c.val().class.ends {
+                self.length_ok.next =
+                    self.s.val().left == bit_cast::<32, 13>(self.c.val().meta.len);
+            } else {
+                self.length_ok.next = self.s.val().left > bit_cast::<32, 13>(self.c.val().meta.len);
+            }
+        }
+        self.right.next = self.in_sequence.val() & !self.c.val().invalid & self.length_ok.val();
+        self.needs_wqe.next = (self.c.val().class.send & self.c.val().class.begins)
+            | (self.c.val().class.write & self.c.val().class.imm);
+        self.no_wqe.next = self.needs_wqe.val() & (self.s.val().rq == self.c.val().fetched);
+
+        self.c5.d.next = self.c.val();
+        self.s5.d.next = self.s.val();
+        self.step5.d.next.accept =
+            self.c.val().request & self.expected.val() & self.right.val() & !self.no_wqe.val();
+        self.step5.d.next.fatal = self.c.val().request & self.expected.val() & !self.right.val();
+        self.step5.d.next.rnr =
+            self.c.val().request & self.expected.val() & self.right.val() & self.no_wqe.val();
+        self.step5.d.next.ahead = self.c.val().request & !self.expected.val() & !self.behind.val();
+        self.step5.d.next.gap = self.c.val().request
+            & !self.expected.val()
+            & !self.behind.val()
+            & !self.s.val().nak_sent;
+        self.step5.d.next.duplicate = self.c.val().request & self.behind.val();
+        self.step5.d.next.psn_next = self.s.val().epsn + 1;
+        self.step5.d.next.psn_before = self.s.val().epsn - 1;
+        self.step5.d.next.msn_next = self.s.val().msn + 1;
+        self.step5.d.next.rq_next = self.s.val().rq + 1;
+        self.step5.d.next.done_next = self.s.val().done + bit_cast::<32, 13>(self.c.val().meta.len);
+        self.step5.d.next.left_next = self.s.val().left - bit_cast::<32, 13>(self.c.val().meta.len);
+
+        // Second cycle: choose and write.
+        self.n.next = self.s5.q.val();
+        self.takes_wqe.next =
+            self.c5.q.val().class.ends & (self.c5.q.val().class.send | self.c5.q.val().class.imm);
+        if self.step5.q.val().accept {
+            self.n.next.epsn = self.step5.q.val().psn_next;
+            self.n.next.nak_sent = false;
+            self.n.next.done = self.step5.q.val().done_next;
+            self.n.next.left = self.step5.q.val().left_next;
+            if self.c5.q.val().class.begins {
+                self.n.next.done = bit_cast::<32, 13>(self.c5.q.val().meta.len);
+                self.n.next.left =
+                    self.c5.q.val().meta.dma_len - bit_cast::<32, 13>(self.c5.q.val().meta.len);
+                self.n.next.va = self.c5.q.val().meta.va;
+                self.n.next.rkey = self.c5.q.val().meta.rkey;
+            }
+            if self.c5.q.val().class.send {
+                self.n.next.inside = IN_SEND.into();
+            } else {
+                self.n.next.inside = IN_WRITE.into();
+            }
+            if self.c5.q.val().class.ends {
+                self.n.next.inside = IN_NONE.into();
+                self.n.next.msn = self.step5.q.val().msn_next;
+            }
+            if self.takes_wqe.val() {
+                self.n.next.rq = self.step5.q.val().rq_next;
+            }
+        }
+        if self.step5.q.val().rnr | self.step5.q.val().gap {
+            self.n.next.nak_sent = true;
+        }
+        if self.c5.q.val().reconfig {
+            if self.c5.q.val().restart {
+                self.n.next.epsn = self.c5.q.val().meta.psn;
+                self.n.next.msn = 0.into();
+                self.n.next.nak_sent = false;
+                self.n.next.inside = IN_NONE.into();
+            }
+            if self.c5.q.val().restart_rq {
+                self.n.next.rq = 0.into();
+            }
+        }
+        self.state.wr_valid.next = self.step5.q.val().accept
+            | self.step5.q.val().rnr
+            | self.step5.q.val().gap
+            | self.c5.q.val().reconfig;
+        self.state.wr_addr.next = bit_cast::<20, 14>(self.c5.q.val().qp);
+        self.state.wr_data.next = self.n.val();
+
+        self.out6.d.next.packet = self.c5.q.val().valid & !self.c5.q.val().reconfig;
+        self.out6.d.next.reconfig = self.c5.q.val().reconfig;
+        self.out6.d.next.restart = self.c5.q.val().restart;
+        self.out6.d.next.restart_rq = self.c5.q.val().restart_rq;
+        self.out6.d.next.qp = self.c5.q.val().qp;
+        self.out6.d.next.response = self.c5.q.val().response;
+        self.out6.d.next.drop = self.c5.q.val().drop;
+        self.out6.d.next.accept = self.step5.q.val().accept;
+        self.out6.d.next.fatal = self.step5.q.val().fatal;
+        self.out6.d.next.rnr = self.step5.q.val().rnr;
+        self.out6.d.next.ahead = self.step5.q.val().ahead;
+        self.out6.d.next.gap = self.step5.q.val().gap;
+        self.out6.d.next.duplicate = self.step5.q.val().duplicate;
+        self.out6.d.next.again = self.step5.q.val().duplicate
+            & (self.c5.q.val().class.send | self.c5.q.val().class.write);
+        self.out6.d.next.class = self.c5.q.val().class;
+        self.out6.d.next.ackreq = self.c5.q.val().meta.ackreq;
+        self.out6.d.next.se = self.c5.q.val().meta.se;
+        self.out6.d.next.psn = self.s5.q.val().epsn;
+        if self.step5.q.val().duplicate {
+            self.out6.d.next.psn = self.step5.q.val().psn_before;
+        }
+        self.out6.d.next.msn_before = self.s5.q.val().msn;
+        self.out6.d.next.msn = self.s5.q.val().msn;
+        if self.step5.q.val().accept & self.c5.q.val().class.ends {
+            self.out6.d.next.msn = self.step5.q.val().msn_next;
+        }
+        if self.c5.q.val().response {
+            self.out6.d.next.psn = self.c5.q.val().meta.psn;
+            self.out6.d.next.msn = self.c5.q.val().meta.msn;
+        }
+        self.out6.d.next.syndrome = self.c5.q.val().meta.syndrome;
+        self.out6.d.next.wqe_in_use = self.s5.q.val().inside == IN_SEND;
+        self.out6.d.next.rq = self.s5.q.val().rq;
+        self.out6.d.next.offset = self.s5.q.val().done;
+        self.out6.d.next.va = self.s5.q.val().va;
+        self.out6.d.next.rkey = self.s5.q.val().rkey;
+        self.out6.d.next.check_len = bit_cast::<32, 13>(self.c5.q.val().meta.len);
+        if self.c5.q.val().class.begins {
+            self.out6.d.next.offset = 0.into();
+            self.out6.d.next.va = self.c5.q.val().meta.va;
+            self.out6.d.next.rkey = self.c5.q.val().meta.rkey;
+            if self.c5.q.val().class.write {
+                self.out6.d.next.check_len = self.c5.q.val().meta.dma_len;
+            }
+        }
+        self.out6.d.next.len = self.c5.q.val().meta.len;
+        self.out6.d.next.hdr_len = self.c5.q.val().meta.hdr_len;
+        self.out6.d.next.beats = self.c5.q.val().meta.beats;
+        self.out6.d.next.imm = self.c5.q.val().meta.imm;
+        self.out6.d.next.pd = self.c5.q.val().pd;
+        self.out6.d.next.cq = self.c5.q.val().cq;
+        self.out6.d.next.min_rnr = self.c5.q.val().min_rnr;
+        self.decided.next = self.out6.q.val();
+    }
+}

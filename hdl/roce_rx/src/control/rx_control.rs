@@ -1,0 +1,152 @@
+//! The control pipeline as a whole.
+
+use crate::control::responder_loop::ResponderLoop;
+use crate::control::rx_front::RxFront;
+use crate::control::rx_place::RxPlace;
+use crate::control::rx_verdict::RxVerdict;
+use crate::events::ControlEvents;
+use ferroce_emit::prelude::*;
+use ferroce_rtl::desc::cfg::CfgWrite;
+use ferroce_rtl::desc::lookup::{MrAnswer, MrCheck, WqeData, WqeRead};
+use ferroce_rtl::desc::rx::{AckInfo, AckJob, RqPub, RxMeta, Verdict};
+use ferroce_rtl::desc::tx::Consumed;
+use ferroce_rtl::stream::{StreamIn, StreamOut};
+use ferroce_rtl::sync_fifo::SyncFifo;
+
+/// Log2 of the places of each output FIFO.
+const LOG2_OUTPUT: usize = 6;
+/// Places that must be free to start a packet. The pipeline has 24 cycles and holds a packet every second one;
+/// configuration writes, which do not wait, come 64 cycles apart.
+const OUTPUT_RESERVE: usize = 24;
+
+/// One packet every two cycles, in order, whatever the QPs. Packets start while every output FIFO has room
+/// for all that are under way, so the pipeline itself never stops. The outputs drain into blocks that do not wait for
+/// the receive side: the mover, the transmit side, the completer, the RQ WQE cache.
+#[derive(LogicBlock, Module)]
+pub struct RxControl {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Descriptors of good frames.
+    pub packets: StreamIn<RxMeta>,
+    /// Configuration.
+    pub cfg: Signal<In, CfgWrite>,
+    /// Fill of the RQ WQE cache.
+    pub rq_pub: Signal<In, RqPub>,
+    /// RQ WQE cache read.
+    pub wqe_read: Signal<Out, WqeRead>,
+    /// Its answer.
+    pub wqe_data: Signal<In, WqeData>,
+    /// MR check.
+    pub mr_check: Signal<Out, MrCheck>,
+    /// Its answer.
+    pub mr_answer: Signal<In, MrAnswer>,
+    /// One verdict a frame, to the mover.
+    pub verdicts: StreamOut<Verdict>,
+    /// ACKs and NAKs to be sent.
+    pub acks: StreamOut<AckJob>,
+    /// ACKs and NAKs received, to the completer.
+    pub responses: StreamOut<AckInfo>,
+    /// RQ positions, to the RQ WQE cache.
+    pub consumed: StreamOut<Consumed>,
+    /// What is counted.
+    pub events: Signal<Out, ControlEvents>,
+    front: RxFront,
+    progress: ResponderLoop,
+    place: RxPlace,
+    judge: RxVerdict,
+    verdict_fifo: SyncFifo<Verdict>,
+    ack_fifo: SyncFifo<AckJob>,
+    response_fifo: SyncFifo<AckInfo>,
+    consumed_fifo: SyncFifo<Consumed>,
+    hold: DFF<Bit>,
+}
+
+impl RxControl {
+    /// For `2^log2_qps` QPs.
+    ///
+    /// # Panics
+    /// If `log2_qps` is not 1 to 14.
+    #[must_use]
+    pub fn new(log2_qps: usize) -> Self {
+        Self {
+            clock: Signal::default(),
+            packets: StreamIn::default(),
+            cfg: Signal::default(),
+            rq_pub: Signal::default(),
+            wqe_read: Signal::default(),
+            wqe_data: Signal::default(),
+            mr_check: Signal::default(),
+            mr_answer: Signal::default(),
+            verdicts: StreamOut::default(),
+            acks: StreamOut::default(),
+            responses: StreamOut::default(),
+            consumed: StreamOut::default(),
+            events: Signal::default(),
+            front: RxFront::new(log2_qps),
+            progress: ResponderLoop::new(log2_qps),
+            place: RxPlace::default(),
+            judge: RxVerdict::new(log2_qps),
+            verdict_fifo: SyncFifo::new_with_reserve(LOG2_OUTPUT, OUTPUT_RESERVE),
+            ack_fifo: SyncFifo::new_with_reserve(LOG2_OUTPUT, OUTPUT_RESERVE),
+            response_fifo: SyncFifo::new_with_reserve(LOG2_OUTPUT, OUTPUT_RESERVE),
+            consumed_fifo: SyncFifo::new_with_reserve(LOG2_OUTPUT, OUTPUT_RESERVE),
+            hold: DFF::default(),
+        }
+    }
+}
+
+/// 16 QPs.
+impl Default for RxControl {
+    fn default() -> Self {
+        Self::new(4)
+    }
+}
+
+impl Logic for RxControl {
+    #[kernel]
+    fn update(&mut self) {
+        dff_setup!(self, clock, hold);
+        clock!(self, clock, front, progress, place, judge);
+        clock!(
+            self,
+            clock,
+            verdict_fifo,
+            ack_fifo,
+            response_fifo,
+            consumed_fifo
+        );
+        self.hold.d.next = self.verdict_fifo.almost_full.val()
+            | self.ack_fifo.almost_full.val()
+            | self.response_fifo.almost_full.val()
+            | self.consumed_fifo.almost_full.val();
+
+        StreamIn::<RxMeta>::link(&mut self.packets, &mut self.front.packets);
+        self.front.cfg.next = self.cfg.val();
+        self.front.rq_pub.next = self.rq_pub.val();
+        self.front.hold.next = self.hold.q.val();
+        self.progress.rd_qp.next = self.front.rd_qp.val();
+        self.progress.checked.next = self.front.checked.val();
+        self.place.decided.next = self.progress.decided.val();
+        self.wqe_read.next = self.place.wqe_read.val();
+        self.place.wqe_data.next = self.wqe_data.val();
+        self.mr_check.next = self.place.mr_check.val();
+        self.judge.dead_qp.next = self.place.dead_qp.val();
+        self.judge.packet.next = self.place.packet.val();
+        self.judge.placed.next = self.place.placed.val();
+        self.judge.mr_answer.next = self.mr_answer.val();
+        self.events.next = self.judge.events.val();
+
+        self.verdict_fifo.input.data.next = self.judge.verdict.val();
+        self.verdict_fifo.input.valid.next = self.judge.verdict_valid.val();
+        self.ack_fifo.input.data.next = self.judge.ack.val();
+        self.ack_fifo.input.valid.next = self.judge.ack_valid.val();
+        self.response_fifo.input.data.next = self.judge.response.val();
+        self.response_fifo.input.valid.next = self.judge.response_valid.val();
+        self.consumed_fifo.input.data.next = self.judge.consumed.val();
+        self.consumed_fifo.input.valid.next = self.judge.consumed_valid.val();
+        StreamOut::<Verdict>::link(&mut self.verdicts, &mut self.verdict_fifo.output);
+        StreamOut::<AckJob>::link(&mut self.acks, &mut self.ack_fifo.output);
+        StreamOut::<AckInfo>::link(&mut self.responses, &mut self.response_fifo.output);
+        StreamOut::<Consumed>::link(&mut self.consumed, &mut self.consumed_fifo.output);
+    }
+}

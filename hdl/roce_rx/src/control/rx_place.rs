@@ -1,0 +1,167 @@
+//! Where payload goes: receive buffer or R_Key, and whether it may.
+
+use crate::control::packet::{Decided, Placed};
+use ferroce_abi::mr::Access;
+use ferroce_emit::prelude::*;
+use ferroce_rtl::delay::Delay;
+use ferroce_rtl::desc::lookup::{MrCheck, WqeData, WqeRead, MR_CHECK_LATENCY, WQE_READ_LATENCY};
+
+/// Cycles from `decided` to `placed` and the MR check's answer: WQE read, address, question, answer.
+pub const PLACE_LATENCY: usize = WQE_READ_LATENCY + 2 + MR_CHECK_LATENCY;
+/// Cycles by which `dead_qp` is ahead of `placed`: the latency of the RAM that is read there.
+pub const DEAD_LEAD: usize = ferroce_rtl::rmw_ram::RMW_LATENCY;
+
+const LOCAL_WRITE: u64 = Access::LOCAL_WRITE.bits() as u64;
+const REMOTE_WRITE: u64 = Access::REMOTE_WRITE.bits() as u64;
+
+/// Reads the receive WQE of a SEND, forms the host address, and asks whether the access is allowed: a WRITE's first
+/// packet for the whole RETH range, every later packet for its own bytes (the region may have gone meanwhile),
+/// a SEND packet for its bytes of the receive buffer. Free running.
+#[derive(LogicBlock, Module)]
+pub struct RxPlace {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Packets in.
+    pub decided: Signal<In, Decided>,
+    /// RQ WQE cache.
+    pub wqe_read: Signal<Out, WqeRead>,
+    /// Its answer.
+    pub wqe_data: Signal<In, WqeData>,
+    /// MR check; its answer is valid with `placed`.
+    pub mr_check: Signal<Out, MrCheck>,
+    /// QP of the packet that comes out [`DEAD_LEAD`] cycles later.
+    pub dead_qp: Signal<Out, Bits<14>>,
+    /// Packets, [`PLACE_LATENCY`] cycles later.
+    pub packet: Signal<Out, Decided>,
+    /// Their place.
+    pub placed: Signal<Out, Placed>,
+    during_read: Delay<Decided>,
+    during_check: Delay<Decided>,
+    to_end: Delay<Decided>,
+    write_sum: DFF<Bits<64>>,
+    total_sum: DFF<Bits<32>>,
+    write_addr: Delay<Bits<64>>,
+    total: Delay<Bits<32>>,
+    d5: DFF<Decided>,
+    placed5: DFF<Placed>,
+    write_addr5: DFF<Bits<64>>,
+    lkey5: DFF<Bits<32>>,
+    placed6: DFF<Placed>,
+    check6: DFF<MrCheck>,
+    placed_delay: Delay<Placed>,
+    d4: Signal<Local, Decided>,
+    w: Signal<Local, WqeData>,
+    no_buffer: Signal<Local, Bit>,
+}
+
+impl Default for RxPlace {
+    fn default() -> Self {
+        Self {
+            clock: Signal::default(),
+            decided: Signal::default(),
+            wqe_read: Signal::default(),
+            wqe_data: Signal::default(),
+            mr_check: Signal::default(),
+            dead_qp: Signal::default(),
+            packet: Signal::default(),
+            placed: Signal::default(),
+            during_read: Delay::new(WQE_READ_LATENCY),
+            during_check: Delay::new(PLACE_LATENCY - DEAD_LEAD - WQE_READ_LATENCY),
+            to_end: Delay::new(DEAD_LEAD),
+            write_sum: DFF::default(),
+            total_sum: DFF::default(),
+            write_addr: Delay::new(WQE_READ_LATENCY - 1),
+            total: Delay::new(WQE_READ_LATENCY - 1),
+            d5: DFF::default(),
+            placed5: DFF::default(),
+            write_addr5: DFF::default(),
+            lkey5: DFF::default(),
+            placed6: DFF::default(),
+            check6: DFF::default(),
+            placed_delay: Delay::new(MR_CHECK_LATENCY),
+            d4: Signal::default(),
+            w: Signal::default(),
+            no_buffer: Signal::default(),
+        }
+    }
+}
+
+impl Logic for RxPlace {
+    #[kernel]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clock,
+            write_sum,
+            total_sum,
+            d5,
+            placed5,
+            write_addr5,
+            lkey5,
+            placed6,
+            check6
+        );
+        clock!(
+            self,
+            clock,
+            during_read,
+            during_check,
+            to_end,
+            write_addr,
+            total,
+            placed_delay
+        );
+
+        // Read the WQE; add meanwhile.
+        self.wqe_read.next.qp = self.decided.val().qp;
+        self.wqe_read.next.wqe = self.decided.val().rq;
+        self.during_read.data_in.next = self.decided.val();
+        self.write_sum.d.next =
+            self.decided.val().va + bit_cast::<64, 32>(self.decided.val().offset);
+        self.total_sum.d.next =
+            self.decided.val().offset + bit_cast::<32, 13>(self.decided.val().len);
+        self.write_addr.data_in.next = self.write_sum.q.val();
+        self.total.data_in.next = self.total_sum.q.val();
+
+        // The WQE is here.
+        self.d4.next = self.during_read.data_out.val();
+        self.w.next = self.wqe_data.val();
+        self.no_buffer.next = self.w.val().sges == 0;
+        self.d5.d.next = self.d4.val();
+        self.write_addr5.d.next = self.write_addr.data_out.val();
+        self.lkey5.d.next = self.w.val().lkey;
+        self.placed5.d.next.addr = self.w.val().addr + bit_cast::<64, 32>(self.d4.val().offset);
+        self.placed5.d.next.total = self.total.data_out.val();
+        self.placed5.d.next.bad_wqe =
+            self.d4.val().class.send & (!self.w.val().avail | (self.w.val().sges > 1));
+        self.placed5.d.next.too_long = self.d4.val().class.send
+            & ((self.total.data_out.val() > self.w.val().sge_len)
+                | (self.no_buffer.val() & self.total.data_out.val().any()));
+
+        // Ask.
+        self.placed6.d.next = self.placed5.q.val();
+        self.check6.d.next.pd = self.d5.q.val().pd;
+        if self.d5.q.val().class.send {
+            self.check6.d.next.key = self.lkey5.q.val();
+            self.check6.d.next.va = self.placed5.q.val().addr;
+            self.check6.d.next.access = LOCAL_WRITE.into();
+        } else {
+            self.check6.d.next.key = self.d5.q.val().rkey;
+            self.check6.d.next.va = self.write_addr5.q.val();
+            self.check6.d.next.access = REMOTE_WRITE.into();
+            self.placed6.d.next.addr = self.write_addr5.q.val();
+        }
+        self.check6.d.next.len = 0.into();
+        if self.d5.q.val().accept {
+            self.check6.d.next.len = self.d5.q.val().check_len;
+        }
+        self.mr_check.next = self.check6.q.val();
+        self.placed_delay.data_in.next = self.placed6.q.val();
+
+        self.during_check.data_in.next = self.during_read.data_out.val();
+        self.to_end.data_in.next = self.during_check.data_out.val();
+        self.dead_qp.next = self.during_check.data_out.val().qp;
+        self.packet.next = self.to_end.data_out.val();
+        self.placed.next = self.placed_delay.data_out.val();
+    }
+}

@@ -1,0 +1,320 @@
+//! Last stages of the control pipeline: the error mark of a QP, verdict, answer, completion.
+
+use crate::control::packet::{Decided, Placed};
+use crate::events::ControlEvents;
+use ferroce_abi::cqe::{flags, Status, WcOpcode};
+use ferroce_emit::prelude::*;
+use ferroce_rtl::desc::lookup::MrAnswer;
+use ferroce_rtl::desc::rx::{AckInfo, AckJob, Verdict};
+use ferroce_rtl::desc::tx::Consumed;
+use ferroce_rtl::rmw_ram::RmwRam;
+
+/// ACK without end-to-end credits.
+const ACK: u64 = 0x1F;
+/// RNR NAK; the timer code is added.
+const RNR_NAK: u64 = 0x20;
+/// NAK: PSN sequence error.
+const NAK_SEQUENCE: u64 = 0x60;
+/// NAK: invalid request.
+const NAK_INVALID: u64 = 0x61;
+/// NAK: remote access error.
+const NAK_ACCESS: u64 = 0x62;
+/// NAK: remote operational error.
+const NAK_OPERATIONAL: u64 = 0x63;
+
+const RECV: u64 = WcOpcode::Recv as u64;
+const RECV_IMM: u64 = WcOpcode::RecvRdmaWithImm as u64;
+const LOC_LEN: u64 = Status::LocLen as u64;
+const LOC_QP_OP: u64 = Status::LocQpOp as u64;
+const LOC_PROT: u64 = Status::LocProt as u64;
+const REM_INV_REQ: u64 = Status::RemInvReq as u64;
+/// Where in the CQE flags "with immediate" is.
+const WITH_IMM_BIT: usize = flags::WITH_IMM.trailing_zeros() as usize;
+/// Where in the CQE flags "solicited" is.
+const SOLICITED_BIT: usize = flags::SOLICITED.trailing_zeros() as usize;
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+struct Outcome {
+    /// Executed.
+    good: Bit,
+    /// Failed; the QP is in error from here on.
+    bad: Bit,
+    /// Came for a QP in error.
+    late: Bit,
+    /// Failed for want of rights (WRITE).
+    access: Bit,
+    /// Failed at a malformed receive WQE.
+    wqe: Bit,
+    /// Failed at the length of the receive buffer.
+    length: Bit,
+    /// Failed at the L_Key of the receive buffer.
+    local: Bit,
+}
+
+/// Keeps one error mark a QP in a loop of one cycle: the first failing packet sets it, and whatever of the same QP
+/// comes later is neither placed nor answered nor completed, until configuration restarts the QP. Every packet gets
+/// exactly one verdict, in order.
+#[derive(LogicBlock, Module)]
+pub struct RxVerdict {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// QP of the packet that comes three cycles later.
+    pub dead_qp: Signal<In, Bits<14>>,
+    /// Packets.
+    pub packet: Signal<In, Decided>,
+    /// Their place.
+    pub placed: Signal<In, Placed>,
+    /// Whether it may be written.
+    pub mr_answer: Signal<In, MrAnswer>,
+    /// Verdict, two cycles later.
+    pub verdict: Signal<Out, Verdict>,
+    /// `verdict` is valid.
+    pub verdict_valid: Signal<Out, Bit>,
+    /// Answer to be sent.
+    pub ack: Signal<Out, AckJob>,
+    /// `ack` is valid.
+    pub ack_valid: Signal<Out, Bit>,
+    /// Response for the completer.
+    pub response: Signal<Out, AckInfo>,
+    /// `response` is valid.
+    pub response_valid: Signal<Out, Bit>,
+    /// New position in the RQ.
+    pub consumed: Signal<Out, Consumed>,
+    /// `consumed` is valid.
+    pub consumed_valid: Signal<Out, Bit>,
+    /// What is counted.
+    pub events: Signal<Out, ControlEvents>,
+    dead: RmwRam<Bit>,
+    p1: DFF<Decided>,
+    placed1: DFF<Placed>,
+    o1: DFF<Outcome>,
+    out_verdict: DFF<Verdict>,
+    out_ack: DFF<AckJob>,
+    out_ack_valid: DFF<Bit>,
+    out_response: DFF<AckInfo>,
+    out_response_valid: DFF<Bit>,
+    out_consumed: DFF<Consumed>,
+    out_consumed_valid: DFF<Bit>,
+    out_packet: DFF<Bit>,
+    out_events: DFF<ControlEvents>,
+    p: Signal<Local, Decided>,
+    failed: Signal<Local, Bit>,
+    d: Signal<Local, Decided>,
+    o: Signal<Local, Outcome>,
+    receives: Signal<Local, Bit>,
+    live: Signal<Local, Bit>,
+}
+
+impl RxVerdict {
+    /// For `2^log2_qps` QPs.
+    #[must_use]
+    pub fn new(log2_qps: usize) -> Self {
+        Self {
+            clock: Signal::default(),
+            dead_qp: Signal::default(),
+            packet: Signal::default(),
+            placed: Signal::default(),
+            mr_answer: Signal::default(),
+            verdict: Signal::default(),
+            verdict_valid: Signal::default(),
+            ack: Signal::default(),
+            ack_valid: Signal::default(),
+            response: Signal::default(),
+            response_valid: Signal::default(),
+            consumed: Signal::default(),
+            consumed_valid: Signal::default(),
+            events: Signal::default(),
+            dead: RmwRam::new(log2_qps),
+            p1: DFF::default(),
+            placed1: DFF::default(),
+            o1: DFF::default(),
+            out_verdict: DFF::default(),
+            out_ack: DFF::default(),
+            out_ack_valid: DFF::default(),
+            out_response: DFF::default(),
+            out_response_valid: DFF::default(),
+            out_consumed: DFF::default(),
+            out_consumed_valid: DFF::default(),
+            out_packet: DFF::default(),
+            out_events: DFF::default(),
+            p: Signal::default(),
+            failed: Signal::default(),
+            d: Signal::default(),
+            o: Signal::default(),
+            receives: Signal::default(),
+            live: Signal::default(),
+        }
+    }
+}
+
+/// 16 QPs.
+impl Default for RxVerdict {
+    fn default() -> Self {
+        Self::new(4)
+    }
+}
+
+impl Logic for RxVerdict {
+    #[kernel]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clock,
+            p1,
+            placed1,
+            o1,
+            out_verdict,
+            out_ack,
+            out_ack_valid,
+            out_response,
+            out_response_valid,
+            out_consumed,
+            out_consumed_valid,
+            out_packet,
+            out_events
+        );
+        clock!(self, clock, dead);
+
+        // The loop: everything that can fail has failed or not by now.
+        self.p.next = self.packet.val();
+        self.failed.next = self.p.val().accept
+            & (!self.mr_answer.val().ok | self.placed.val().bad_wqe | self.placed.val().too_long);
+        self.dead.rd_valid.next = true;
+        self.dead.rd_addr.next = bit_cast::<20, 14>(self.dead_qp.val());
+        self.dead.wr_addr.next = bit_cast::<20, 14>(self.p.val().qp);
+        self.dead.wr_valid.next =
+            self.failed.val() | self.p.val().fatal | (self.p.val().reconfig & self.p.val().restart);
+        self.dead.wr_data.next = !self.p.val().reconfig;
+
+        self.p1.d.next = self.p.val();
+        self.placed1.d.next = self.placed.val();
+        self.live.next = !self.dead.rd_data.val();
+        self.o1.d.next.good = self.p.val().accept & !self.failed.val() & self.live.val();
+        self.o1.d.next.bad = (self.failed.val() | self.p.val().fatal) & self.live.val();
+        self.o1.d.next.late = self.dead.rd_data.val();
+        self.o1.d.next.access = self.p.val().accept & self.p.val().class.write;
+        self.o1.d.next.wqe = self.p.val().accept & self.placed.val().bad_wqe;
+        self.o1.d.next.length =
+            self.p.val().accept & !self.placed.val().bad_wqe & self.placed.val().too_long;
+        self.o1.d.next.local = self.p.val().accept
+            & self.p.val().class.send
+            & !self.placed.val().bad_wqe
+            & !self.placed.val().too_long;
+
+        // Verdict and completion.
+        self.d.next = self.p1.q.val();
+        self.o.next = self.o1.q.val();
+        self.receives.next =
+            self.d.val().class.ends & (self.d.val().class.send | self.d.val().class.imm);
+        self.out_packet.d.next = self.d.val().packet;
+        self.out_verdict.d.next.place = self.o.val().good & self.d.val().len.any();
+        self.out_verdict.d.next.addr = self.placed1.q.val().addr;
+        self.out_verdict.d.next.len = self.d.val().len;
+        self.out_verdict.d.next.hdr_len = self.d.val().hdr_len;
+        self.out_verdict.d.next.beats = self.d.val().beats;
+        self.out_verdict.d.next.cq = self.d.val().cq;
+        self.out_verdict.d.next.qp = self.d.val().qp;
+        self.out_verdict.d.next.wqe = self.d.val().rq;
+        self.out_verdict.d.next.byte_len = self.placed1.q.val().total;
+        self.out_verdict.d.next.imm = self.d.val().imm;
+        if self.d.val().class.send {
+            self.out_verdict.d.next.opcode = RECV.into();
+        } else {
+            self.out_verdict.d.next.opcode = RECV_IMM.into();
+        }
+        self.out_verdict.d.next.flags = bits::<8>(0)
+            .replace_bit(WITH_IMM_BIT, self.d.val().class.imm)
+            .replace_bit(SOLICITED_BIT, self.d.val().se);
+        self.out_verdict.d.next.status = 0.into();
+        self.out_verdict.d.next.has_cqe = self.o.val().good & self.receives.val();
+        // A failure is reported where there is a receive WQE to report it with.
+        if self.o.val().bad & !self.o.val().access {
+            self.out_verdict.d.next.has_cqe = true;
+            if self.o.val().wqe {
+                self.out_verdict.d.next.status = LOC_QP_OP.into();
+            }
+            if self.o.val().length {
+                self.out_verdict.d.next.status = LOC_LEN.into();
+            }
+            if self.o.val().local {
+                self.out_verdict.d.next.status = LOC_PROT.into();
+            }
+            if self.d.val().fatal {
+                self.out_verdict.d.next.has_cqe = self.d.val().wqe_in_use;
+                self.out_verdict.d.next.opcode = RECV.into();
+                self.out_verdict.d.next.status = REM_INV_REQ.into();
+            }
+        }
+
+        // Answer.
+        self.out_ack.d.next.qp = self.d.val().qp;
+        self.out_ack.d.next.psn = self.d.val().psn;
+        self.out_ack.d.next.msn = self.d.val().msn;
+        self.out_ack.d.next.syndrome = ACK.into();
+        self.out_ack_valid.d.next = !self.o.val().late
+            & ((self.o.val().good & self.d.val().ackreq)
+                | self.o.val().bad
+                | self.d.val().rnr
+                | self.d.val().gap
+                | self.d.val().again);
+        if self.d.val().rnr {
+            self.out_ack.d.next.syndrome = bit_cast::<8, 5>(self.d.val().min_rnr) | RNR_NAK;
+        }
+        if self.d.val().gap {
+            self.out_ack.d.next.syndrome = NAK_SEQUENCE.into();
+        }
+        if self.o.val().bad {
+            self.out_ack.d.next.msn = self.d.val().msn_before;
+            self.out_ack.d.next.syndrome = NAK_OPERATIONAL.into();
+            if self.d.val().fatal | self.o.val().length {
+                self.out_ack.d.next.syndrome = NAK_INVALID.into();
+            }
+            if self.o.val().access {
+                self.out_ack.d.next.syndrome = NAK_ACCESS.into();
+            }
+        }
+
+        self.out_response.d.next.qp = self.d.val().qp;
+        self.out_response.d.next.psn = self.d.val().psn;
+        self.out_response.d.next.msn = self.d.val().msn;
+        self.out_response.d.next.syndrome = self.d.val().syndrome;
+        self.out_response_valid.d.next = self.d.val().response;
+
+        self.out_consumed.d.next.qp = self.d.val().qp;
+        self.out_consumed.d.next.wqe = self.d.val().rq + 1;
+        self.out_consumed_valid.d.next = self.o.val().good & self.receives.val();
+        if self.d.val().reconfig {
+            self.out_consumed.d.next.wqe = 0.into();
+            self.out_consumed_valid.d.next = self.d.val().restart_rq;
+        }
+
+        self.out_events.d.next.drop_qpn = self.d.val().drop.qpn;
+        self.out_events.d.next.drop_pkey = self.d.val().drop.pkey;
+        self.out_events.d.next.drop_peer = self.d.val().drop.peer;
+        self.out_events.d.next.drop_opcode = self.d.val().drop.opcode;
+        self.out_events.d.next.drop_qp_state = self.d.val().drop.state
+            | (self.o.val().late
+                & (self.d.val().accept
+                    | self.d.val().fatal
+                    | self.d.val().rnr
+                    | self.d.val().ahead
+                    | self.d.val().duplicate));
+        self.out_events.d.next.duplicate = self.d.val().duplicate & !self.o.val().late;
+        self.out_events.d.next.out_of_sequence = self.d.val().ahead & !self.o.val().late;
+        self.out_events.d.next.no_receive_wqe = self.d.val().rnr & !self.o.val().late;
+        self.out_events.d.next.requests = self.o.val().good;
+        self.out_events.d.next.messages = self.o.val().good & self.d.val().class.ends;
+        self.out_events.d.next.responder_errors = self.o.val().bad;
+
+        self.verdict.next = self.out_verdict.q.val();
+        self.verdict_valid.next = self.out_packet.q.val();
+        self.ack.next = self.out_ack.q.val();
+        self.ack_valid.next = self.out_ack_valid.q.val();
+        self.response.next = self.out_response.q.val();
+        self.response_valid.next = self.out_response_valid.q.val();
+        self.consumed.next = self.out_consumed.q.val();
+        self.consumed_valid.next = self.out_consumed_valid.q.val();
+        self.events.next = self.out_events.q.val();
+    }
+}
