@@ -1,7 +1,7 @@
 //! Puts frames together from headers and payload.
 
 use crate::assemble_steps::{AssembleStep, AssembleSteps};
-use crate::byte_spread::ByteSpread;
+use ferroce_rtl::byte_spread::ByteSpread;
 use crate::desc::TxHdr;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::byte_mask::{ByteMask, BYTE_MASK_LATENCY};

@@ -4,7 +4,6 @@
 
 pub mod assemble;
 pub mod assemble_steps;
-pub mod byte_spread;
 pub mod desc;
 pub mod fetch;
 pub mod fetch_collect;

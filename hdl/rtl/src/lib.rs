@@ -17,6 +17,7 @@ pub mod async_fifo;
 pub mod beat_arb2;
 pub mod beat_arb4;
 pub mod byte_mask;
+pub mod byte_spread;
 pub mod crc;
 pub mod delay;
 pub mod desc;

@@ -78,6 +78,8 @@ impl Logic for ByteSpread {
     }
 }
 
+ferroce_emit::register_leaf!("byte_spread", ByteSpread::default);
+
 #[cfg(test)]
 mod tests {
     use super::*;
