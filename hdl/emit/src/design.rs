@@ -1,10 +1,11 @@
 //! Designs as sets of Verilog modules.
 
 use crate::error::EmitError;
-use crate::module::{ports, print_custom, print_kernel};
+use crate::module::{ports, print_custom, print_kernel, Body, Child, Paths};
 use crate::names::NameSpace;
 use crate::netlist::{read, Node};
 use crate::ports::PortInfo;
+use rust_hdl::core::ast::VerilogStatement;
 use rust_hdl::prelude::{Block, Verilog};
 use std::collections::{BTreeMap, HashMap};
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -54,7 +55,7 @@ pub fn emit(block: &dyn Block, top_name: &str) -> Result<Design, EmitError> {
 #[derive(Debug, Default)]
 pub struct Emitter {
     modules: Vec<ModuleText>,
-    /// Text after the name, to name.
+    /// Text after the name, to the module's name.
     printed: HashMap<String, String>,
     names: NameSpace,
     /// External declarations by name.
@@ -93,13 +94,19 @@ impl Emitter {
                 what: "the top of a design is a module, not a signal or array".to_owned(),
             })?;
         Ok(EmittedModule {
-            name: self.print(&node, name)?,
+            name: self.print(&node, name)?.module,
             ports: ports(&node)?,
         })
     }
 
-    /// Prints a module after those that it contains; returns its name.
-    fn print(&mut self, node: &Node, name: Option<&str>) -> Result<String, EmitError> {
+    /// Prints a module after those that it contains.
+    fn print(&mut self, node: &Node, name: Option<&str>) -> Result<Child, EmitError> {
+        let by_hand = |text| Body {
+            text,
+            // Primitives answer after a clock edge; if one does not, a loop
+            // through it is found when it is simulated.
+            paths: Paths::new(),
+        };
         let body = match &node.verilog {
             Verilog::Combinatorial(code) => self.print_with_children(node, code)?,
             Verilog::Empty if ports(node)?.is_empty() => self.print_with_children(node, &[])?,
@@ -108,46 +115,56 @@ impl Emitter {
                     module: node.place(),
                 })
             }
-            Verilog::Custom(code) => print_custom(node, code, false)?,
+            Verilog::Custom(code) => by_hand(print_custom(node, code, false)?),
             Verilog::Wrapper(wrapper) => {
                 self.add_core(&wrapper.cores, &wrapper.cores)?;
-                print_custom(node, &wrapper.code, true)?
+                by_hand(print_custom(node, &wrapper.code, true)?)
             }
             Verilog::Blackbox(core) => {
                 self.add_core(&core.name, &core.code)?;
-                return Ok(core.name.clone());
+                return Ok(Child {
+                    module: core.name.clone(),
+                    paths: Paths::new(),
+                });
             }
         };
-        if name.is_none() {
-            if let Some(name) = self.printed.get(&body) {
-                return Ok(name.clone());
+        let known = self.printed.get(&body.text).filter(|_| name.is_none());
+        let module = match (known, name) {
+            (Some(module), _) => module.clone(),
+            (None, Some(name)) => self.add_module(node, name.to_owned(), body.text),
+            (None, None) => {
+                let name = self.names.allocate(&node.base_name);
+                self.add_module(node, name, body.text)
             }
-        }
-        let name = match name {
-            Some(name) => name.to_owned(),
-            None => self.names.allocate(&node.base_name),
         };
+        Ok(Child {
+            module,
+            paths: body.paths,
+        })
+    }
+
+    fn add_module(&mut self, node: &Node, name: String, body: String) -> String {
         self.modules.push(ModuleText {
             name: name.clone(),
             rust_type: node.type_name.clone(),
             text: format!("module {name}{body}"),
         });
         self.printed.insert(body, name.clone());
-        Ok(name)
+        name
     }
 
     fn print_with_children(
         &mut self,
         node: &Node,
-        code: &[rust_hdl::core::ast::VerilogStatement],
-    ) -> Result<String, EmitError> {
-        let mut modules = BTreeMap::new();
+        code: &[VerilogStatement],
+    ) -> Result<Body, EmitError> {
+        let mut children = BTreeMap::new();
         for child in &node.children {
             if child.register.is_none() {
-                modules.insert(child.instance.clone(), self.print(child, None)?);
+                children.insert(child.instance.clone(), self.print(child, None)?);
             }
         }
-        print_kernel(node, code, &modules)
+        print_kernel(node, code, &children)
     }
 
     fn add_core(&mut self, name: &str, code: &str) -> Result<(), EmitError> {

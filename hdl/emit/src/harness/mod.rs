@@ -21,7 +21,7 @@
 //!
 //! and once in the crate's `lib.rs`, which makes two tests:
 //!
-//! ```ignore
+//! ```text
 //! #[cfg(test)]
 //! ferroce_emit::check_crate!();
 //! ```

@@ -1,9 +1,10 @@
 //! Modules with a kernel.
 
-use super::ports;
+use super::paths::paths;
 use super::register::Register;
 use super::signals::Signals;
 use super::text::{field_list, header};
+use super::{ports, Body, Child};
 use crate::error::EmitError;
 use crate::flow::{Access, Flow};
 use crate::group::{split, Group};
@@ -17,13 +18,12 @@ use rust_hdl::core::ast::VerilogStatement;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// The module's text after its name; `modules` gives the module names of its
-/// sub-blocks by instance.
+/// Prints a module; `children` holds its sub-blocks by instance.
 pub(crate) fn print_kernel(
     node: &Node,
     code: &[VerilogStatement],
-    modules: &BTreeMap<String, String>,
-) -> Result<String, EmitError> {
+    children: &BTreeMap<String, Child>,
+) -> Result<Body, EmitError> {
     let place = node.place();
     let signals = Signals::of(node)?;
     let mut lower = Lower {
@@ -37,9 +37,15 @@ pub(crate) fn print_kernel(
         signals: &signals.access,
     }
     .check(&code)?;
+    let inner = children
+        .iter()
+        .map(|(instance, child)| (instance.clone(), child.paths.clone()))
+        .collect();
+    let paths = paths(node, &signals, &code, &inner)?;
     let mut kernel = Kernel::new(node, signals, code)?;
     kernel.name_everything()?;
-    kernel.print(modules)
+    let text = kernel.print(children)?;
+    Ok(Body { text, paths })
 }
 
 /// How a signal gets its value.
@@ -205,9 +211,9 @@ impl<'a> Kernel<'a> {
             .collect()
     }
 
-    fn print(&mut self, modules: &BTreeMap<String, String>) -> Result<String, EmitError> {
+    fn print(&mut self, children: &BTreeMap<String, Child>) -> Result<String, EmitError> {
         let logic = self.print_logic();
-        let instances = self.print_instances(modules)?;
+        let instances = self.print_instances(children)?;
         let clocked = self.print_registers();
         let nets = self.print_nets();
         let ports = ports(self.node)?;
@@ -298,11 +304,11 @@ impl<'a> Kernel<'a> {
         text
     }
 
-    fn print_instances(&mut self, modules: &BTreeMap<String, String>) -> Result<String, EmitError> {
+    fn print_instances(&mut self, children: &BTreeMap<String, Child>) -> Result<String, EmitError> {
         let mut text = String::new();
         for index in 0..self.signals.instances.len() {
             let child = self.signals.instances[index].node;
-            let Some(module) = modules.get(&child.instance) else {
+            let Some(Child { module, .. }) = children.get(&child.instance) else {
                 continue;
             };
             let name = self.printer.name(&child.instance);

@@ -2,12 +2,14 @@
 
 mod custom;
 mod kernel;
+mod paths;
 mod register;
 mod signals;
 mod text;
 
 pub(crate) use custom::print_custom;
 pub(crate) use kernel::print_kernel;
+pub(crate) use paths::Paths;
 
 use crate::error::EmitError;
 use crate::names::verilog_name;
@@ -15,6 +17,22 @@ use crate::netlist::Node;
 use crate::ports::{PortDirection, PortInfo};
 use rust_hdl::prelude::AtomKind;
 use std::collections::HashSet;
+
+/// A module without its name.
+pub(crate) struct Body {
+    /// The text after the name.
+    pub text: String,
+    /// Its combinational paths.
+    pub paths: Paths,
+}
+
+/// A sub-block that is printed.
+#[derive(Debug, Clone)]
+pub(crate) struct Child {
+    /// Name of its module.
+    pub module: String,
+    pub paths: Paths,
+}
 
 /// The ports of a module under their Verilog names.
 pub(crate) fn ports(node: &Node) -> Result<Vec<PortInfo>, EmitError> {

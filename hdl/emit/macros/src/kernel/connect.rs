@@ -45,6 +45,7 @@ fn expression(expr: &Expr) -> Result<TokenStream> {
             let (index, range, body) = (&repeat.pat, &repeat.expr, block(&repeat.body)?);
             Ok(quote!(for #index in #range { #body }))
         }
+        Expr::Group(group) => expression(&group.expr),
         Expr::Macro(call) => macro_call(&call.mac),
         Expr::Call(call) => {
             let wiring = wiring(call)?;
@@ -65,11 +66,12 @@ fn macro_call(call: &syn::Macro) -> Result<TokenStream> {
         KernelMacro::Clock(args) => (args, false),
         KernelMacro::SimulationOnly => return Ok(TokenStream::new()),
     };
+    let me = &args.me;
     let mut statements = TokenStream::new();
     for block in &args.blocks {
-        statements.extend(connect(&quote!(self.#block.clock)));
+        statements.extend(connect(&quote!(#me.#block.clock)));
         if registers {
-            statements.extend(connect(&quote!(self.#block.d)));
+            statements.extend(connect(&quote!(#me.#block.d)));
         }
     }
     Ok(statements)

@@ -34,6 +34,8 @@ pub fn compute(expr: &Expr) -> Result<TokenStream> {
     match expr {
         Expr::Lit(lit) => literal(lit),
         Expr::Path(path) => Ok(named(path)),
+        // Around what a macro_rules parameter stands for.
+        Expr::Group(group) => compute(&group.expr),
         Expr::Paren(paren) => Ok(node("Paren", &[boxed(&paren.expr)?])),
         Expr::Field(field) => struct_field(field),
         Expr::MethodCall(call) => method(call),
@@ -88,7 +90,7 @@ fn struct_field(field: &ExprField) -> Result<TokenStream> {
     let base = &field.base;
     let is_value = matches!(
         base.as_ref(),
-        Expr::MethodCall(_) | Expr::Field(_) | Expr::Paren(_)
+        Expr::MethodCall(_) | Expr::Field(_) | Expr::Paren(_) | Expr::Group(_)
     );
     let Member::Named(name) = &field.member else {
         return Err(Error::new(field.span(), "tuple fields do not translate"));

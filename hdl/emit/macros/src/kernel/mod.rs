@@ -25,16 +25,21 @@ pub fn expand(attr: TokenStream, function: ImplItemFn) -> Result<TokenStream> {
         return Err(Error::new(attr.span(), "#[kernel] takes no arguments"));
     }
     let signature = &function.sig;
-    let takes_self = matches!(
-        signature.inputs.first(),
-        Some(FnArg::Receiver(receiver)) if receiver.mutability.is_some()
-    );
-    if signature.ident != "update" || signature.inputs.len() != 1 || !takes_self {
-        return Err(Error::new(
-            signature.span(),
-            "#[kernel] belongs on `fn update(&mut self)`",
-        ));
-    }
+    let me = match signature.inputs.first() {
+        Some(FnArg::Receiver(receiver))
+            if receiver.mutability.is_some()
+                && signature.ident == "update"
+                && signature.inputs.len() == 1 =>
+        {
+            receiver.self_token
+        }
+        _ => {
+            return Err(Error::new(
+                signature.span(),
+                "#[kernel] belongs on `fn update(&mut self)`",
+            ));
+        }
+    };
     let connect = connect::block(&function.block)?;
     let hdl = statement::block(&function.block)?;
     Ok(quote! {
@@ -42,12 +47,12 @@ pub fn expand(attr: TokenStream, function: ImplItemFn) -> Result<TokenStream> {
         #function
 
         #[allow(unused_variables, clippy::all, clippy::pedantic)]
-        fn connect(&mut self) {
+        fn connect(&mut #me) {
             #connect
         }
 
         #[allow(unused_variables, unreachable_patterns, clippy::all, clippy::pedantic)]
-        fn hdl(&self) -> ::ferroce_emit::runtime::ast::Verilog {
+        fn hdl(&#me) -> ::ferroce_emit::runtime::ast::Verilog {
             #[allow(unused_imports)]
             use ::ferroce_emit::runtime::{IntegerConstant as _, SynthConstant as _};
             ::ferroce_emit::runtime::ast::Verilog::Combinatorial(#hdl)
@@ -61,13 +66,14 @@ pub fn expand(attr: TokenStream, function: ImplItemFn) -> Result<TokenStream> {
 
 /// Arguments of `dff_setup!(self, clock, a, b)` and `clock!(self, clock, a)`.
 struct ClockArgs {
+    me: Token![self],
     clock: Ident,
     blocks: Vec<Ident>,
 }
 
 impl Parse for ClockArgs {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
-        input.parse::<Token![self]>()?;
+        let me = input.parse()?;
         input.parse::<Token![,]>()?;
         let clock = input.parse()?;
         let mut blocks = Vec::new();
@@ -77,7 +83,7 @@ impl Parse for ClockArgs {
                 blocks.push(input.parse()?);
             }
         }
-        Ok(Self { clock, blocks })
+        Ok(Self { me, clock, blocks })
     }
 }
 

@@ -20,6 +20,7 @@ fn collect(expr: &Expr, format: &mut String, indices: &mut Vec<TokenStream>) -> 
         Expr::Path(path) if path.path.is_ident("self") => Ok(()),
         Expr::Reference(reference) => collect(&reference.expr, format, indices),
         Expr::Paren(paren) => collect(&paren.expr, format, indices),
+        Expr::Group(group) => collect(&group.expr, format, indices),
         Expr::Field(field) => {
             collect(&field.base, format, indices)?;
             let Member::Named(name) = &field.member else {

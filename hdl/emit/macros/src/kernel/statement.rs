@@ -67,6 +67,7 @@ fn expression(expr: &Expr) -> Result<TokenStream> {
                 .collect::<Result<_>>()?;
             Ok(quote!(for #index in #range { #(#statements)* }))
         }
+        Expr::Group(group) => expression(&group.expr),
         Expr::Macro(call) => macro_call(&call.mac),
         Expr::Call(call) => {
             let wiring = wiring(call)?;
