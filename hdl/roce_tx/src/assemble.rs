@@ -1,10 +1,10 @@
 //! Puts frames together from headers and payload.
 
 use crate::assemble_steps::{AssembleStep, AssembleSteps};
-use ferroce_rtl::byte_spread::ByteSpread;
 use crate::desc::TxHdr;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::byte_mask::{ByteMask, BYTE_MASK_LATENCY};
+use ferroce_rtl::byte_spread::ByteSpread;
 use ferroce_rtl::delay::Delay;
 use ferroce_rtl::rotate64::{Rotate64, ROTATE_LATENCY};
 use ferroce_rtl::stream::{Beat, StreamIn, StreamOut};
