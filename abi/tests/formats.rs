@@ -331,3 +331,11 @@ fn layouts_are_where_the_tables_say() {
     assert!(cqe::phase_of(0, 4) && cqe::phase_of(15, 4));
     assert!(!cqe::phase_of(16, 4) && cqe::phase_of(32, 4));
 }
+
+#[test]
+fn phases_alternate_where_the_consumer_index_wraps() {
+    let last = (1 << ferroce_abi::limits::CQE_INDEX_BITS) - 1;
+    for log_size in ferroce_abi::limits::RING_LOG_MIN..=ferroce_abi::limits::RING_LOG_MAX {
+        assert!(!cqe::phase_of(last, log_size) && cqe::phase_of(0, log_size));
+    }
+}

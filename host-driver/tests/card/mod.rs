@@ -144,6 +144,11 @@ impl TestCard {
         bytes
     }
 
+    /// IO address of a CQ's ring.
+    pub fn ring(&self, cqn: u32) -> u64 {
+        self.state().rings[&(Table::Cq, cqn)].base
+    }
+
     /// Writes a CQE as the card does.
     pub fn write_cqe(&self, cqn: u32, mut cqe: Cqe) {
         let mut state = self.state();
