@@ -1,5 +1,6 @@
 //! Tables, register window and top level of the card.
 
+pub mod cqe_writer;
 pub mod mr_check;
 pub mod ring_cfg;
 pub mod wqe_cache;

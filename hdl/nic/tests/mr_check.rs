@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{connected, on_big_stack, random, settle};
+use common::{cfg_write, connected, random, settle};
+use ferroce_emit::on_big_stack;
 use ferroce_emit::prelude::*;
 use ferroce_nic::mr_check::MrChecker;
 use ferroce_rtl::desc::cfg::{table, CfgWrite};
@@ -42,17 +43,7 @@ fn expected(regions: &[Region], question: &MrCheck) -> bool {
 
 fn write(index: usize, region: &Region) -> CfgWrite {
     let words = region.0.to_bits().expect("the region fits its entry");
-    let mut data = Bits::<256>::default();
-    for (k, &word) in words.iter().enumerate() {
-        let word: Bits<64> = word.into();
-        data = data | bit_cast::<256, 64>(word) << (64 * k as u64);
-    }
-    CfgWrite {
-        valid: true,
-        table: table::MR.into(),
-        index: (index as u64).into(),
-        data,
-    }
+    cfg_write(table::MR, index, words)
 }
 
 struct Bench {

@@ -3,8 +3,9 @@
 
 mod common;
 
-use common::{connected, on_big_stack, random, settle};
+use common::{cfg_write, connected, random, settle};
 use ferroce_abi::wqe::{Sge, SgeList, SqWqe, WrOpcode};
+use ferroce_emit::on_big_stack;
 use ferroce_emit::prelude::*;
 use ferroce_nic::wqe_cache::WqeCache;
 use ferroce_rtl::desc::bar::QueueBell;
@@ -135,17 +136,7 @@ impl Bench {
             log_size: queue.log_size as u8,
         };
         let words = ring.to_bits().expect("the ring fits its entry");
-        let mut data = Bits::<256>::default();
-        for (k, &word) in words.iter().enumerate() {
-            let word: Bits<64> = word.into();
-            data = data | bit_cast::<256, 64>(word) << (64 * k as u64);
-        }
-        self.cfg.push_back(CfgWrite {
-            valid: true,
-            table: table::SQ.into(),
-            index: (qp as u64).into(),
-            data,
-        });
+        self.cfg.push_back(cfg_write(table::SQ, qp, words));
     }
 
     fn post(&mut self, qp: usize, count: u64) {

@@ -1,0 +1,35 @@
+//! Logic depth of the blocks, at the sizes of a large card.
+
+use ferroce_emit::on_big_stack;
+use ferroce_emit::prelude::*;
+use ferroce_nic::cqe_writer::CqeWriter;
+use ferroce_nic::mr_check::MrChecker;
+use ferroce_nic::wqe_cache::WqeCache;
+use ferroce_rtl::desc::cfg::table;
+
+/// Most LUT levels between registers at 250 MHz.
+const CORE_LEVELS: u32 = 6;
+
+fn check<U: Block>(name: &str, make: impl FnOnce() -> U) {
+    let mut block = make();
+    block.connect_all();
+    let design = ferroce_emit::emit(&block, name).expect("the block can be printed");
+    let report = ferroce_report::analyse(&design.verilog(), name).expect("Yosys synthesises it");
+    println!("{report}");
+    assert!(report.worst() <= CORE_LEVELS, "{report}");
+}
+
+#[test]
+fn wqe_cache_meets_the_core_clock() {
+    on_big_stack(|| check("wqe_cache", || WqeCache::new(10, 4, table::SQ, 0x80)));
+}
+
+#[test]
+fn mr_checker_meets_the_core_clock() {
+    on_big_stack(|| check("mr_checker", || MrChecker::new(12)));
+}
+
+#[test]
+fn cqe_writer_meets_the_core_clock() {
+    on_big_stack(|| check("cqe_writer", || CqeWriter::new(10)));
+}
