@@ -19,7 +19,8 @@ pub enum Table {
     Av = 1,
     /// [`SenderCfg`], by QP; also restarts the sender's state of that QP.
     Sender = 2,
-    /// [`CompleterCfg`], by QP; also restarts the completer's state.
+    /// [`CompleterCfg`], by QP; also restarts the completer's state, unless `flush` is set: then what is not
+    /// retired is flushed.
     Completer = 3,
     /// [`ResponderCfg`], by QP; `restart` also restarts the responder's state.
     Responder = 4,
