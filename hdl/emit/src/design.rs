@@ -1,13 +1,13 @@
 //! Designs as sets of Verilog modules.
 
 use crate::error::EmitError;
-use crate::module::{ports, print_custom, print_kernel, Body, Child, Paths};
+use crate::module::{ports, print_custom, print_kernel, Body, Child, Instance, Paths};
 use crate::names::NameSpace;
 use crate::netlist::{read, Node};
 use crate::ports::PortInfo;
 use rust_hdl::core::ast::VerilogStatement;
 use rust_hdl::prelude::{Block, Verilog};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 
@@ -20,6 +20,10 @@ pub struct ModuleText {
     pub rust_type: Option<String>,
     /// From `module` to `endmodule`.
     pub text: String,
+    /// Its ports.
+    pub ports: Vec<PortInfo>,
+    /// Modules inside it.
+    pub instances: Vec<Instance>,
 }
 
 /// A design in Verilog.
@@ -106,6 +110,7 @@ impl Emitter {
             // Primitives answer after a clock edge; if one does not, a loop
             // through it is found when it is simulated.
             paths: Paths::new(),
+            instances: Vec::new(),
         };
         let body = match &node.verilog {
             Verilog::Combinatorial(code) => self.print_with_children(node, code)?,
@@ -131,10 +136,10 @@ impl Emitter {
         let known = self.printed.get(&body.text).filter(|_| name.is_none());
         let module = match (known, name) {
             (Some(module), _) => module.clone(),
-            (None, Some(name)) => self.add_module(node, name.to_owned(), body.text),
+            (None, Some(name)) => self.add_module(node, name.to_owned(), &body)?,
             (None, None) => {
                 let name = self.names.allocate(&node.base_name);
-                self.add_module(node, name, body.text)
+                self.add_module(node, name, &body)?
             }
         };
         Ok(Child {
@@ -143,14 +148,16 @@ impl Emitter {
         })
     }
 
-    fn add_module(&mut self, node: &Node, name: String, body: String) -> String {
+    fn add_module(&mut self, node: &Node, name: String, body: &Body) -> Result<String, EmitError> {
         self.modules.push(ModuleText {
             name: name.clone(),
             rust_type: node.type_name.clone(),
-            text: format!("module {name}{body}"),
+            text: format!("module {name}{}", body.text),
+            ports: ports(node)?,
+            instances: body.instances.clone(),
         });
-        self.printed.insert(body, name.clone());
-        name
+        self.printed.insert(body.text.clone(), name.clone());
+        Ok(name)
     }
 
     fn print_with_children(
@@ -249,6 +256,29 @@ impl Design {
     #[must_use]
     pub fn modules(&self) -> &[ModuleText] {
         &self.modules
+    }
+
+    /// The module of this name and all modules inside it, as a design of its own; it keeps all
+    /// external declarations.
+    #[must_use]
+    pub fn part(&self, module: &str) -> Option<Self> {
+        let top = self.modules.iter().find(|text| text.name == module)?;
+        let mut wanted = HashSet::from([module]);
+        // Modules come after those that they contain.
+        for outer in self.modules.iter().rev() {
+            if wanted.contains(outer.name.as_str()) {
+                wanted.extend(outer.instances.iter().map(|inner| inner.module.as_str()));
+            }
+        }
+        Some(Self {
+            top: module.to_owned(),
+            ports: top.ports.clone(),
+            modules: (self.modules.iter())
+                .filter(|text| wanted.contains(text.name.as_str()))
+                .cloned()
+                .collect(),
+            cores: self.cores.clone(),
+        })
     }
 
     /// The whole design as one file.

@@ -26,6 +26,7 @@ pub mod prelude;
 pub use bits::{pack, unpack, BitReader, BitWriter, FromBits};
 pub use design::{emit, Design, EmittedModule, Emitter, ModuleText};
 pub use error::EmitError;
+pub use module::Instance;
 pub use ports::{port_list, Port, PortDirection, PortInfo, PortVisitor, Ports};
 pub use stack::on_big_stack;
 pub use tag::{register_tag, register_verilog, type_tag};

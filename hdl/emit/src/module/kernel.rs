@@ -4,7 +4,7 @@ use super::paths::paths;
 use super::register::Register;
 use super::signals::Signals;
 use super::text::{field_list, header};
-use super::{ports, Body, Child};
+use super::{ports, Body, Child, Instance};
 use crate::error::EmitError;
 use crate::flow::{Access, Flow};
 use crate::group::{split, Group};
@@ -45,7 +45,11 @@ pub(crate) fn print_kernel(
     let mut kernel = Kernel::new(node, signals, code)?;
     kernel.name_everything()?;
     let text = kernel.print(children)?;
-    Ok(Body { text, paths })
+    Ok(Body {
+        text,
+        paths,
+        instances: kernel.instances,
+    })
 }
 
 /// How a signal gets its value.
@@ -68,6 +72,8 @@ struct Kernel<'a> {
     folded: BTreeSet<String>,
     /// Outputs of sub-blocks that drive an output of this module directly.
     aliases: BTreeMap<String, String>,
+    /// Sub-blocks printed so far.
+    instances: Vec<Instance>,
     printer: Printer,
 }
 
@@ -100,6 +106,7 @@ impl<'a> Kernel<'a> {
             read,
             folded: BTreeSet::new(),
             aliases: BTreeMap::new(),
+            instances: Vec::new(),
             printer: Printer::new(),
         };
         kernel.check_clocks()?;
@@ -313,8 +320,14 @@ impl<'a> Kernel<'a> {
             };
             let name = self.printer.name(&child.instance);
             let ports = ports(child)?;
+            let mut instance = Instance {
+                name: name.clone(),
+                module: module.clone(),
+                clocks: Vec::new(),
+            };
             if ports.is_empty() {
                 let _ = writeln!(text, "\n    {module} {name} ();");
+                self.instances.push(instance);
                 continue;
             }
             let _ = writeln!(text, "\n    {module} {name} (");
@@ -333,8 +346,12 @@ impl<'a> Kernel<'a> {
                 };
                 let comma = if position + 1 == ports.len() { "" } else { "," };
                 let _ = writeln!(text, "        .{}({net}){comma}", port.name);
+                if port.is_clock {
+                    instance.clocks.push((port.name.clone(), net));
+                }
             }
             text.push_str("    );\n");
+            self.instances.push(instance);
         }
         Ok(text)
     }

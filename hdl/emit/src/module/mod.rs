@@ -24,6 +24,19 @@ pub(crate) struct Body {
     pub text: String,
     /// Its combinational paths.
     pub paths: Paths,
+    /// Modules inside it.
+    pub instances: Vec<Instance>,
+}
+
+/// A module inside another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instance {
+    /// Name of the instance.
+    pub name: String,
+    /// Name of the module.
+    pub module: String,
+    /// Its clocks: port, and the net of the outer module that drives it.
+    pub clocks: Vec<(String, String)>,
 }
 
 /// A sub-block that is printed.
