@@ -3,9 +3,15 @@
 pub mod completer;
 pub mod control;
 pub mod events;
+pub mod mover;
 pub mod packet_buffer;
 pub mod parse;
 
 mod cfg_fields;
+mod roce_rx;
 
 pub use packet_buffer::PacketBuffer;
+pub use roce_rx::{RoceRx, RxSizes};
+
+#[cfg(test)]
+ferroce_emit::check_crate!();

@@ -153,3 +153,5 @@ impl Logic for PacketBuffer {
         self.overflow.next = self.was_lost.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("packet_buffer", PacketBuffer::default);

@@ -623,3 +623,5 @@ impl Logic for CompletionPass {
         self.counts.next = self.out_counts.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("completion_pass", CompletionPass::default);

@@ -227,3 +227,5 @@ impl Logic for EventSelect {
         }
     }
 }
+
+ferroce_emit::register_leaf!("event_select", EventSelect::default);

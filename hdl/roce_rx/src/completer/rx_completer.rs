@@ -220,3 +220,5 @@ impl Logic for Completer {
         StreamOut::<CqeJob>::link(&mut self.cqes, &mut self.cqe_fifo.output);
     }
 }
+
+ferroce_emit::register_leaf!("completer", Completer::default);

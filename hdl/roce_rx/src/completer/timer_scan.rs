@@ -159,3 +159,5 @@ impl Logic for TimerScan {
         self.finds.input.valid.next = self.found4.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("timer_scan", TimerScan::default);

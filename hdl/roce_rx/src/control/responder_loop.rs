@@ -285,3 +285,5 @@ impl Logic for ResponderLoop {
         self.decided.next = self.out6.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("responder_loop", ResponderLoop::default);

@@ -150,3 +150,5 @@ impl Logic for RxControl {
         StreamOut::<Consumed>::link(&mut self.consumed, &mut self.consumed_fifo.output);
     }
 }
+
+ferroce_emit::register_leaf!("rx_control", RxControl::default);

@@ -99,7 +99,7 @@ pub struct RxFront {
     pub checked: Signal<Out, Checked>,
     qps: Constant<Bits<24>>,
     table: Ram<QpCfg>,
-    fetched: Ram<Bits<16>>,
+    rq_fill: Ram<Bits<16>>,
     pending: DFF<Bit>,
     pending_qp: DFF<Bits<24>>,
     pending_psn: DFF<Bits<24>>,
@@ -155,7 +155,7 @@ impl RxFront {
             checked: Signal::default(),
             qps: Constant::new((1u64 << log2_qps).into()),
             table: Ram::new(log2_qps),
-            fetched: Ram::new(log2_qps),
+            rq_fill: Ram::new(log2_qps),
             pending: DFF::default(),
             pending_qp: DFF::default(),
             pending_psn: DFF::default(),
@@ -232,7 +232,7 @@ impl Logic for RxFront {
             wrong3,
             checked4
         );
-        clock!(self, clock, table, fetched);
+        clock!(self, clock, table, rq_fill);
 
         // Stage 0: one operation every second cycle. Configuration does not wait for `hold`: it
         // makes no verdict.
@@ -279,10 +279,10 @@ impl Logic for RxFront {
         self.table.wr_valid.next = self.op1.q.val().valid
             & self.op1.q.val().reconfig
             & (self.meta1.q.val().dqpn < self.qps.val());
-        self.fetched.rd_addr.next = bit_cast::<20, 24>(self.meta1.q.val().dqpn);
-        self.fetched.wr_addr.next = bit_cast::<20, 14>(self.rq_pub.val().qp);
-        self.fetched.wr_data.next = self.rq_pub.val().fetched;
-        self.fetched.wr_valid.next = self.rq_pub.val().valid;
+        self.rq_fill.rd_addr.next = bit_cast::<20, 24>(self.meta1.q.val().dqpn);
+        self.rq_fill.wr_addr.next = bit_cast::<20, 14>(self.rq_pub.val().qp);
+        self.rq_fill.wr_data.next = self.rq_pub.val().fetched;
+        self.rq_fill.wr_valid.next = self.rq_pub.val().valid;
 
         self.op2.d.next = self.op1.q.val();
         self.meta2.d.next = self.meta1.q.val();
@@ -379,7 +379,7 @@ impl Logic for RxFront {
         self.checked4.d.next.pd = self.c.val().pd;
         self.checked4.d.next.cq = self.c.val().cq;
         self.checked4.d.next.min_rnr = self.c.val().min_rnr;
-        self.checked4.d.next.fetched = self.fetched.rd_data.val();
+        self.checked4.d.next.fetched = self.rq_fill.rd_data.val();
         self.checked4.d.next.request = false;
         self.checked4.d.next.response = false;
         self.checked4.d.next.drop = Default::default();
@@ -421,3 +421,5 @@ impl Logic for RxFront {
         self.checked.next = self.checked4.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("rx_front", RxFront::default);

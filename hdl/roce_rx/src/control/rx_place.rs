@@ -165,3 +165,5 @@ impl Logic for RxPlace {
         self.placed.next = self.placed_delay.data_out.val();
     }
 }
+
+ferroce_emit::register_leaf!("rx_place", RxPlace::default);

@@ -318,3 +318,5 @@ impl Logic for RxVerdict {
         self.events.next = self.out_events.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("rx_verdict", RxVerdict::default);

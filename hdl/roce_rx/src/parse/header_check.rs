@@ -250,3 +250,5 @@ impl Logic for HeaderCheck {
         self.info.next = self.h6.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("header_check", HeaderCheck::default);

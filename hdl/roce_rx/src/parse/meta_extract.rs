@@ -91,3 +91,5 @@ impl Logic for MetaExtract {
         self.meta.next = self.fields.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("meta_extract", MetaExtract::default);

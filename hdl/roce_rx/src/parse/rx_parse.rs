@@ -345,3 +345,5 @@ impl Logic for RxParse {
         self.events.next = self.out_events.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("rx_parse", RxParse::default);
