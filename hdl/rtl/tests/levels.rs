@@ -5,6 +5,8 @@ use ferroce_emit::{emit, on_big_stack};
 use ferroce_report::analyse;
 use ferroce_rtl::async_fifo::AsyncFifo;
 use ferroce_rtl::byte_mask::ByteMask;
+use ferroce_rtl::crc::crc_append::CrcAppend;
+use ferroce_rtl::crc::{FcsEngine, IcrcCheck, IcrcInsert, FCS_LATENCY};
 use ferroce_rtl::dma_write_arb3::DmaWriteArb3;
 use ferroce_rtl::frame_arb4::FrameArb4;
 use ferroce_rtl::frame_check::FrameCheck;
@@ -66,5 +68,9 @@ levels! {
     rotator <= MAC_LEVELS: Rotate64::<Bits<16>>::default();
     byte_mask <= MAC_LEVELS: ByteMask::default();
     credit_counter <= CORE_LEVELS: InFlight::new(64);
+    fcs_engine <= MAC_LEVELS: FcsEngine::default();
+    crc_append <= MAC_LEVELS: CrcAppend::new(FCS_LATENCY);
+    icrc_check <= CORE_LEVELS: IcrcCheck::default();
+    icrc_insert <= CORE_LEVELS: IcrcInsert::default();
     frame_monitor <= MAC_LEVELS: FrameCheck::default();
 }

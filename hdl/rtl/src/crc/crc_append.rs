@@ -43,12 +43,15 @@ pub struct CrcAppend {
     pub to: StreamOut<Beat>,
     valid_delay: Delay<Bit>,
     beat_delay: Delay<Beat>,
-    aligned: Signal<Local, Beat>,
+    aligned_valid: DFF<Bit>,
+    aligned: DFF<Beat>,
     spills: Signal<Local, Bit>,
+    beyond: Signal<Local, Bits<544>>,
     checksum: Signal<Local, Bits<32>>,
     placed_valid: DFF<Bit>,
     placed: DFF<AppendedBeat>,
-    /// Ones where the CRC goes, from byte 0 of the beat to byte 3 of the next.
+    /// Ones where the CRC goes, from byte 0 of the beat to byte 3 of the next; the latter in full beats too, where they
+    /// are not used.
     window: DFF<Bits<544>>,
     /// The CRC, rotated so that byte `k` is the one for all positions `k` modulo 4.
     lanes: DFF<Bits<32>>,
@@ -78,10 +81,13 @@ impl CrcAppend {
             zeroed: Signal::default(),
             crc: Signal::default(),
             to: StreamOut::default(),
-            valid_delay: Delay::new(latency - 1),
-            beat_delay: Delay::new(latency - 1),
-            aligned: Signal::default(),
+            // The beats come one cycle after they entered the engine; the last cycle is `aligned`.
+            valid_delay: Delay::new(latency - 2),
+            beat_delay: Delay::new(latency - 2),
+            aligned_valid: DFF::default(),
+            aligned: DFF::default(),
             spills: Signal::default(),
+            beyond: Signal::default(),
             checksum: Signal::default(),
             placed_valid: DFF::default(),
             placed: DFF::default(),
@@ -113,7 +119,16 @@ impl CrcAppend {
 impl Logic for CrcAppend {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(self, clock, placed_valid, placed, window, lanes);
+        dff_setup!(
+            self,
+            clock,
+            aligned_valid,
+            aligned,
+            placed_valid,
+            placed,
+            window,
+            lanes
+        );
         dff_setup!(self, clock, out_valid, out, pending, spill, spill_len, spill_err);
         clock!(self, clock, valid_delay, beat_delay, fifo);
 
@@ -121,40 +136,46 @@ impl Logic for CrcAppend {
         self.room.next = !self.fifo.almost_full.val();
         self.valid_delay.data_in.next = self.zeroed_valid.val();
         self.beat_delay.data_in.next = self.zeroed.val();
-        self.aligned.next = self.beat_delay.data_out.val();
+        self.aligned_valid.d.next = self.valid_delay.data_out.val();
+        self.aligned.d.next = self.beat_delay.data_out.val();
+        // Gated, so that these are registers and not the end of the delay's slow shift register.
+        self.aligned.d.next.last =
+            self.beat_delay.data_out.val().last & self.valid_delay.data_out.val();
+        self.aligned.d.next.err =
+            self.beat_delay.data_out.val().err & self.valid_delay.data_out.val();
+        if !self.valid_delay.data_out.val() {
+            self.aligned.d.next.len = 64.into();
+        }
 
         // Where it goes.
-        self.placed_valid.d.next = self.valid_delay.data_out.val();
-        self.placed.d.next.data = self.aligned.val().data;
-        self.placed.d.next.last = self.aligned.val().last;
-        self.placed.d.next.err = self.aligned.val().err;
+        self.placed_valid.d.next = self.aligned_valid.q.val();
+        self.placed.d.next.data = self.aligned.q.val().data;
+        self.placed.d.next.last = self.aligned.q.val().last;
+        self.placed.d.next.err = self.aligned.q.val().err;
         self.placed.d.next.spill = 0.into();
         self.placed.d.next.spill_len = 0.into();
-        self.placed.d.next.len = self.aligned.val().len + 4;
-        self.spills.next = self.aligned.val().len > 60;
-        if self.spills.val() & self.aligned.val().last {
-            self.placed.d.next.spill_len = bit_cast::<3, 7>(self.aligned.val().len + 4);
+        self.placed.d.next.len = self.aligned.q.val().len + 4;
+        self.spills.next = self.aligned.q.val().len > 60;
+        if self.spills.val() & self.aligned.q.val().last {
+            self.placed.d.next.spill_len = bit_cast::<3, 7>(self.aligned.q.val().len + 4);
         }
-        if self.spills.val() | !self.aligned.val().last {
+        if self.spills.val() | !self.aligned.q.val().last {
             self.placed.d.next.len = 64.into();
         }
-        self.window.d.next = 0.into();
-        if self.aligned.val().last {
-            self.window.d.next =
-                bits::<544>(0xFFFF_FFFF) << (bit_cast::<10, 7>(self.aligned.val().len) << 3);
-        }
+        self.beyond.next = !bits::<544>(0) << (bit_cast::<10, 7>(self.aligned.q.val().len) << 3);
+        self.window.d.next = self.beyond.val() & !(self.beyond.val() << 32);
         self.checksum.next = self.crc.val();
-        if self.aligned.val().err {
+        if self.aligned.q.val().err {
             self.checksum.next = !self.crc.val();
         }
         self.lanes.d.next = self.checksum.val();
-        if self.aligned.val().len.get_bits::<2>(0) == 1 {
+        if self.aligned.q.val().len.get_bits::<2>(0) == 1 {
             self.lanes.d.next = (self.checksum.val() << 8) | (self.checksum.val() >> 24);
         }
-        if self.aligned.val().len.get_bits::<2>(0) == 2 {
+        if self.aligned.q.val().len.get_bits::<2>(0) == 2 {
             self.lanes.d.next = (self.checksum.val() << 16) | (self.checksum.val() >> 16);
         }
-        if self.aligned.val().len.get_bits::<2>(0) == 3 {
+        if self.aligned.q.val().len.get_bits::<2>(0) == 3 {
             self.lanes.d.next = (self.checksum.val() << 24) | (self.checksum.val() >> 8);
         }
 
@@ -200,3 +221,5 @@ impl Logic for CrcAppend {
         }
     }
 }
+
+ferroce_emit::register_leaf!("crc_append", || CrcAppend::new(5));

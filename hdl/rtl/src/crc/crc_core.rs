@@ -25,10 +25,10 @@ const COMBINED: usize = PARTIALS + 1;
 /// Cycles from a beat at the input of [`CrcCore`] to the CRC at its output.
 pub const CORE_LATENCY: usize = 9;
 
-/// What travels with a beat through the pipeline.
+/// What travels with a beat through the pipeline. The registers of tags are enabled by `valid`, so that
+/// they don't become slow shift registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 struct CrcTag {
-    valid: Bit,
     first: Bit,
     last: Bit,
     missing: Bits<6>,
@@ -62,6 +62,9 @@ pub struct CrcCore {
     partial: XorReg<512, PARTIALS>,
     combine: XorReg<COMBINED, 32>,
     register: XorReg<64, 32>,
+    partial_valid: DFF<Bit>,
+    combine_valid: DFF<Bit>,
+    register_valid: DFF<Bit>,
     partial_tag: DFF<CrcTag>,
     combine_tag: DFF<CrcTag>,
     register_tag: DFF<CrcTag>,
@@ -94,6 +97,9 @@ impl CrcCore {
             partial: XorReg::new(partial_matrix()),
             combine: XorReg::new(combine_matrix(start)),
             register: XorReg::new(BitMatrix::identity(32).beside(&advance_matrix(BEAT_BYTES))),
+            partial_valid: DFF::default(),
+            combine_valid: DFF::default(),
+            register_valid: DFF::default(),
             partial_tag: DFF::default(),
             combine_tag: DFF::default(),
             register_tag: DFF::default(),
@@ -136,6 +142,7 @@ fn combine_matrix(start: u32) -> BitMatrix {
 impl Logic for CrcCore {
     #[kernel]
     fn update(&mut self) {
+        dff_setup!(self, clock, partial_valid, combine_valid, register_valid);
         dff_setup!(self, clock, partial_tag, combine_tag, register_tag);
         clock!(self, clock, partial, combine, register);
         clock!(self, clock, retreat1, retreat2, retreat4);
@@ -143,26 +150,34 @@ impl Logic for CrcCore {
 
         self.partial.enable.next = self.valid.val();
         self.partial.d.next = self.data.val();
-        self.partial_tag.d.next.valid = self.valid.val();
-        self.partial_tag.d.next.first = self.first.val();
-        self.partial_tag.d.next.last = self.last.val();
-        self.partial_tag.d.next.missing = bit_cast::<6, 7>(!self.len.val() + 1);
+        self.partial_valid.d.next = self.valid.val();
+        if self.valid.val() {
+            self.partial_tag.d.next.first = self.first.val();
+            self.partial_tag.d.next.last = self.last.val();
+            self.partial_tag.d.next.missing = bit_cast::<6, 7>(!self.len.val() + 1);
+        }
 
-        self.combine.enable.next = self.partial_tag.q.val().valid;
+        self.combine.enable.next = self.partial_valid.q.val();
         self.combine.d.next = bit_cast::<COMBINED, PARTIALS>(self.partial.q.val())
             .replace_bit(PARTIALS, self.partial_tag.q.val().first);
-        self.combine_tag.d.next = self.partial_tag.q.val();
+        self.combine_valid.d.next = self.partial_valid.q.val();
+        if self.partial_valid.q.val() {
+            self.combine_tag.d.next = self.partial_tag.q.val();
+        }
 
-        self.register.enable.next = self.combine_tag.q.val().valid;
+        self.register.enable.next = self.combine_valid.q.val();
         self.register.d.next = bit_cast::<64, 32>(self.combine.q.val());
         if !self.combine_tag.q.val().first {
             self.register.d.next = bit_cast::<64, 32>(self.combine.q.val())
                 | (bit_cast::<64, 32>(self.register.q.val()) << 32);
         }
-        self.register_tag.d.next = self.combine_tag.q.val();
+        self.register_valid.d.next = self.combine_valid.q.val();
+        if self.combine_valid.q.val() {
+            self.register_tag.d.next = self.combine_tag.q.val();
+        }
 
         self.retreat1.from.valid.next =
-            self.register_tag.q.val().valid & self.register_tag.q.val().last;
+            self.register_valid.q.val() & self.register_tag.q.val().last;
         self.retreat1.from.register.next = self.register.q.val();
         self.retreat1.from.count.next = self.register_tag.q.val().missing;
         RetreatOut::join(&mut self.retreat1.to, &mut self.retreat2.from);
@@ -175,6 +190,8 @@ impl Logic for CrcCore {
         self.done.next = self.retreat32.to.valid.val();
     }
 }
+
+ferroce_emit::register_leaf!("crc_core", || CrcCore::new(0x1234_5678, 14));
 
 #[cfg(test)]
 mod tests {

@@ -63,3 +63,5 @@ impl Logic for FcsEngine {
         self.done.next = self.core.done.val();
     }
 }
+
+ferroce_emit::register_leaf!("fcs_engine", FcsEngine::default);

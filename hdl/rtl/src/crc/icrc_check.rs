@@ -57,3 +57,5 @@ impl Logic for IcrcCheck {
         self.done.next = self.done_reg.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("icrc_check", IcrcCheck::default);

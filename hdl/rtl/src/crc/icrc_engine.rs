@@ -71,3 +71,5 @@ impl Logic for IcrcEngine {
         self.done.next = self.core.done.val();
     }
 }
+
+ferroce_emit::register_leaf!("icrc_engine", IcrcEngine::default);

@@ -45,3 +45,5 @@ impl Logic for IcrcInsert {
         StreamOut::<Beat>::link(&mut self.to, &mut self.append.to);
     }
 }
+
+ferroce_emit::register_leaf!("icrc_insert", IcrcInsert::default);

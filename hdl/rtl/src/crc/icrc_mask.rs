@@ -119,3 +119,5 @@ impl Logic for IcrcMask {
         self.masked.next = self.beat_reg.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("icrc_mask", IcrcMask::default);

@@ -71,9 +71,14 @@ impl Logic for Retreat {
             self.choose.d.next = bit_cast::<64, 32>(self.from.register.val());
         }
         self.valid.d.next = self.from.valid.val();
-        self.count.d.next = self.from.count.val() >> 1;
+        // Enabled, so that the counts of the stages don't become a slow shift register.
+        if self.from.valid.val() {
+            self.count.d.next = self.from.count.val() >> 1;
+        }
         self.to.valid.next = self.valid.q.val();
         self.to.register.next = self.choose.q.val();
         self.to.count.next = self.count.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("retreat", || Retreat::new(4));

@@ -42,3 +42,5 @@ impl Logic for TailZero {
         self.first.next = self.first_reg.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("tail_zero", TailZero::default);

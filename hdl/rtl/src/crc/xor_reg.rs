@@ -123,6 +123,10 @@ fn exclusive_or(terms: impl Iterator<Item = usize>) -> String {
     parities.join(" ^ ")
 }
 
+ferroce_emit::register_leaf!("xor_reg", || XorReg::<104, 32>::new(
+    super::crc32::data_matrix(13)
+));
+
 #[cfg(test)]
 mod tests {
     use super::*;
