@@ -1,0 +1,138 @@
+//! The card's register window: identification, mailbox, counters, doorbells. Its map is
+//! `ferroce_abi::regs`.
+
+pub mod bar_decode;
+pub mod bell_gate;
+pub mod command_engine;
+pub mod command_table;
+pub mod desc;
+pub mod ident;
+
+use crate::config::NicConfig;
+use bar_decode::{BarDecode, DECODE_LATENCY};
+use bell_gate::BellGate;
+use command_engine::CommandEngine;
+use desc::BarRead;
+use ferroce_emit::prelude::*;
+use ferroce_rtl::delay::Delay;
+use ferroce_rtl::desc::bar::{BarReq, BarResp, CqBell, QueueBell};
+use ferroce_rtl::desc::cfg::CfgWrite;
+use ferroce_rtl::ram::RAM_LATENCY;
+use ferroce_rtl::stream::{StreamIn, StreamOut};
+use ferroce_rtl::sync_fifo::SyncFifo;
+use ident::{ident, IDENT_BITS};
+
+/// Accesses that may be on the way from `hold` to what [`BarDecode`] puts out.
+const ACCESSES_UNDER_WAY: usize = DECODE_LATENCY + 1;
+/// Places of the answer FIFO, log2: those under way and as many that wait for the PCIe engine.
+const ANSWERS_LOG2: usize = 4;
+
+/// Takes an access a cycle. Reads are answered after a fixed time and in order; accesses wait while an
+/// answer or a doorbell would find no room.
+#[derive(LogicBlock, Module)]
+pub struct Bar {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Accesses.
+    pub access: StreamIn<BarReq>,
+    /// Answers to reads.
+    pub answer: StreamOut<BarResp>,
+    /// Configuration bus.
+    pub cfg: Signal<Out, CfgWrite>,
+    /// Doorbells of SQs.
+    pub sq_bell: StreamOut<QueueBell>,
+    /// Doorbells of RQs.
+    pub rq_bell: StreamOut<QueueBell>,
+    /// Doorbells of CQs.
+    pub cq_bell: StreamOut<CqBell>,
+    /// A doorbell was rung.
+    pub bell_rung: Signal<Out, Bit>,
+    /// It names a queue that does not exist.
+    pub bell_bad: Signal<Out, Bit>,
+    /// Counter to read.
+    pub counter: Signal<Out, Bits<7>>,
+    /// Its value [`RAM_LATENCY`] cycles later.
+    pub counter_value: Signal<In, Bits<64>>,
+    ident: Constant<Bits<IDENT_BITS>>,
+    decode: BarDecode,
+    engine: CommandEngine,
+    bells: BellGate,
+    reads: Delay<BarRead>,
+    answers: SyncFifo<BarResp>,
+    read: Signal<Local, BarRead>,
+    shown: Signal<Local, Bits<64>>,
+}
+
+impl Bar {
+    /// The window of a card of this size.
+    #[must_use]
+    pub fn new(config: &NicConfig) -> Self {
+        Self {
+            clock: Signal::default(),
+            access: StreamIn::default(),
+            answer: StreamOut::default(),
+            cfg: Signal::default(),
+            sq_bell: StreamOut::default(),
+            rq_bell: StreamOut::default(),
+            cq_bell: StreamOut::default(),
+            bell_rung: Signal::default(),
+            bell_bad: Signal::default(),
+            counter: Signal::default(),
+            counter_value: Signal::default(),
+            ident: Constant::new(ident(config)),
+            decode: BarDecode::default(),
+            engine: CommandEngine::new(config.qps_log2, config.cqs_log2, config.mrs_log2),
+            bells: BellGate::new(config.qps_log2, config.cqs_log2, ACCESSES_UNDER_WAY),
+            reads: Delay::new(RAM_LATENCY),
+            answers: SyncFifo::new_with_reserve(ANSWERS_LOG2, ACCESSES_UNDER_WAY + RAM_LATENCY),
+            read: Signal::default(),
+            shown: Signal::default(),
+        }
+    }
+}
+
+/// The window of a small card.
+impl Default for Bar {
+    fn default() -> Self {
+        Self::new(&NicConfig::SMALL)
+    }
+}
+
+impl Logic for Bar {
+    #[kernel]
+    fn update(&mut self) {
+        clock!(self, clock, decode, engine, bells, reads, answers);
+        StreamIn::<BarReq>::link(&mut self.access, &mut self.decode.access);
+        self.decode.hold.next = self.bells.hold.val() | self.answers.almost_full.val();
+        self.engine.host_write.next = self.decode.host_write.val();
+        self.cfg.next = self.engine.cfg.val();
+        self.bells.bell.next = self.decode.bell.val();
+        self.bell_rung.next = self.bells.rung.val();
+        self.bell_bad.next = self.bells.bad.val();
+        StreamOut::<QueueBell>::link(&mut self.sq_bell, &mut self.bells.sq);
+        StreamOut::<QueueBell>::link(&mut self.rq_bell, &mut self.bells.rq);
+        StreamOut::<CqBell>::link(&mut self.cq_bell, &mut self.bells.cq);
+
+        self.counter.next = self.decode.read.val().word;
+        self.reads.data_in.next = self.decode.read.val();
+        self.read.next = self.reads.data_out.val();
+        self.shown.next = 0.into();
+        if self.read.val().ident {
+            self.shown.next = self.ident.val().get_bits::<64>(
+                (bit_cast::<9, 3>(self.read.val().word.get_bits::<3>(0)) << 6).index(),
+            );
+        } else if self.read.val().status {
+            // The command register reads 0; the status register is its upper half.
+            self.shown.next = bit_cast::<64, 32>(self.engine.status.val()) << 32;
+        } else if self.read.val().object {
+            self.shown.next = bit_cast::<64, 32>(self.engine.object.val());
+        } else if self.read.val().counter {
+            self.shown.next = self.counter_value.val();
+        }
+        self.answers.input.valid.next = self.read.val().valid;
+        self.answers.input.data.next.data = self.shown.val();
+        StreamOut::<BarResp>::link(&mut self.answer, &mut self.answers.output);
+    }
+}
+
+ferroce_emit::register_leaf!("bar", Bar::default);

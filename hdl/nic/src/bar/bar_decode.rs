@@ -1,0 +1,106 @@
+//! From accesses to what they mean.
+
+use super::desc::{BarRead, BellWrite, MailboxWrite};
+use ferroce_abi::regs::{
+    BAR_BYTES, COMMAND, COMMAND_OBJECT, COUNTERS, CQ_DOORBELL, MAGIC, MAILBOX_IN, RQ_DOORBELL,
+    SQ_DOORBELL,
+};
+use ferroce_emit::prelude::*;
+use ferroce_rtl::desc::bar::BarReq;
+use ferroce_rtl::flow_gate::FlowGate;
+use ferroce_rtl::stream::StreamIn;
+
+/// Cycles from an access's transfer to what it means.
+pub const DECODE_LATENCY: usize = 2;
+/// Log2 of the bytes of the regions of more than one register.
+const IDENT_LOG2: u64 = 6;
+const MAILBOX_LOG2: u64 = ferroce_abi::mailbox::BYTES.ilog2() as u64;
+const COUNTERS_LOG2: u64 = ferroce_abi::regs::Counter::WINDOW.ilog2() as u64 + 3;
+
+/// Decodes addresses; everything from registers.
+#[derive(LogicBlock, Module, Default)]
+pub struct BarDecode {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Accesses.
+    pub access: StreamIn<BarReq>,
+    /// Take no access in this cycle.
+    pub hold: Signal<In, Bit>,
+    /// Writes for the command engine.
+    pub host_write: Signal<Out, MailboxWrite>,
+    /// Doorbells.
+    pub bell: Signal<Out, BellWrite>,
+    /// Reads.
+    pub read: Signal<Out, BarRead>,
+    gate: FlowGate<BarReq>,
+    mailbox_out: DFF<MailboxWrite>,
+    bell_out: DFF<BellWrite>,
+    read_out: DFF<BarRead>,
+    addr: Signal<Local, Bits<20>>,
+    inside: Signal<Local, Bit>,
+    writes: Signal<Local, Bit>,
+    reads: Signal<Local, Bit>,
+    low: Signal<Local, Bit>,
+    high: Signal<Local, Bit>,
+    /// The word's registers.
+    is_mailbox: Signal<Local, Bit>,
+    is_command: Signal<Local, Bit>,
+    is_object: Signal<Local, Bit>,
+}
+
+impl Logic for BarDecode {
+    #[kernel]
+    fn update(&mut self) {
+        dff_setup!(self, clock, mailbox_out, bell_out, read_out);
+        clock!(self, clock, gate);
+        StreamIn::<BarReq>::link(&mut self.access, &mut self.gate.input);
+        self.gate.hold.next = self.hold.val();
+
+        self.addr.next = self.gate.data.val().addr;
+        self.inside.next = self.addr.val() < BAR_BYTES;
+        self.writes.next = self.gate.valid.val() & self.gate.data.val().write & self.inside.val();
+        self.reads.next = self.gate.valid.val() & !self.gate.data.val().write;
+        self.low.next = self.gate.data.val().strobe.get_bit(0);
+        self.high.next = self.gate.data.val().strobe.get_bit(4);
+        self.is_mailbox.next = (self.addr.val() >> MAILBOX_LOG2) == (MAILBOX_IN >> MAILBOX_LOG2);
+        self.is_command.next = (self.addr.val() >> 3) == (COMMAND >> 3);
+        self.is_object.next = (self.addr.val() >> 3) == (COMMAND_OBJECT >> 3);
+
+        self.mailbox_out.d.next.low = self.writes.val() & self.is_mailbox.val() & self.low.val();
+        self.mailbox_out.d.next.high = self.writes.val() & self.is_mailbox.val() & self.high.val();
+        self.mailbox_out.d.next.word = self.addr.val().get_bits::<5>(3);
+        self.mailbox_out.d.next.object = self.writes.val() & self.is_object.val() & self.low.val();
+        self.mailbox_out.d.next.start = self.writes.val() & self.is_command.val() & self.low.val();
+        self.mailbox_out.d.next.data = self.gate.data.val().data;
+
+        // A doorbell is one 64-bit write.
+        self.bell_out.d.next.sq = self.writes.val()
+            & self.low.val()
+            & self.high.val()
+            & ((self.addr.val() >> 3) == (SQ_DOORBELL >> 3));
+        self.bell_out.d.next.rq = self.writes.val()
+            & self.low.val()
+            & self.high.val()
+            & ((self.addr.val() >> 3) == (RQ_DOORBELL >> 3));
+        self.bell_out.d.next.cq = self.writes.val()
+            & self.low.val()
+            & self.high.val()
+            & ((self.addr.val() >> 3) == (CQ_DOORBELL >> 3));
+        self.bell_out.d.next.index = self.gate.data.val().data.get_bits::<24>(0);
+        self.bell_out.d.next.value = self.gate.data.val().data.get_bits::<24>(32);
+
+        self.read_out.d.next.valid = self.reads.val();
+        self.read_out.d.next.ident = (self.addr.val() >> IDENT_LOG2) == (MAGIC >> IDENT_LOG2);
+        self.read_out.d.next.status = self.is_command.val();
+        self.read_out.d.next.object = self.is_object.val();
+        self.read_out.d.next.counter =
+            (self.addr.val() >> COUNTERS_LOG2) == (COUNTERS >> COUNTERS_LOG2);
+        self.read_out.d.next.word = self.addr.val().get_bits::<7>(3);
+
+        self.host_write.next = self.mailbox_out.q.val();
+        self.bell.next = self.bell_out.q.val();
+        self.read.next = self.read_out.q.val();
+    }
+}
+
+ferroce_emit::register_leaf!("bar_decode", BarDecode::default);

@@ -1,0 +1,52 @@
+//! What the parts of the register window tell each other.
+
+use ferroce_emit::prelude::*;
+
+/// A write to the mailbox or to the command registers, and the command's start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct MailboxWrite {
+    /// Write the lower half of mailbox word `word`.
+    pub low: Bit,
+    /// Write the upper half.
+    pub high: Bit,
+    /// 64-bit word of the mailbox.
+    pub word: Bits<5>,
+    /// Value of the object register from now on.
+    pub object: Bit,
+    /// Start the command in `data[7:0]`.
+    pub start: Bit,
+    /// The word.
+    pub data: Bits<64>,
+}
+
+/// A doorbell write, before its index was checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct BellWrite {
+    /// SQ doorbell.
+    pub sq: Bit,
+    /// RQ doorbell.
+    pub rq: Bit,
+    /// CQ doorbell.
+    pub cq: Bit,
+    /// QP or CQ index.
+    pub index: Bits<24>,
+    /// Producer or consumer index.
+    pub value: Bits<24>,
+}
+
+/// What a read of the register window shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct BarRead {
+    /// A read in this cycle.
+    pub valid: Bit,
+    /// An identification register.
+    pub ident: Bit,
+    /// The command and status registers.
+    pub status: Bit,
+    /// The object register.
+    pub object: Bit,
+    /// A counter.
+    pub counter: Bit,
+    /// Word of the region.
+    pub word: Bits<7>,
+}

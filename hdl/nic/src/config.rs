@@ -1,0 +1,108 @@
+//! Sizes of a card.
+
+use ferroce_abi::limits::{CQ_BITS, MR_BITS, QP_BITS};
+use serde::{Deserialize, Serialize};
+
+use crate::wqe_cache::desc::MAX_WINDOW_LOG2;
+
+/// What a card is generated with. All numbers are log2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NicConfig {
+    /// QPs.
+    pub qps_log2: usize,
+    /// CQs.
+    pub cqs_log2: usize,
+    /// Memory regions.
+    pub mrs_log2: usize,
+    /// WQEs of each SQ on chip.
+    pub sq_window_log2: usize,
+    /// WQEs of each RQ on chip.
+    pub rq_window_log2: usize,
+    /// Messages of a QP that may be unacknowledged.
+    pub retransmit_log2: usize,
+    /// Beats of 64 bytes in the receive packet buffer.
+    pub packet_buffer_log2: usize,
+}
+
+/// A size is outside what the hardware can be generated with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name} is {value}; it must be {min} to {max}")]
+pub struct ConfigError {
+    /// Field of [`NicConfig`].
+    pub name: &'static str,
+    /// Its value.
+    pub value: usize,
+    /// Smallest possible value.
+    pub min: usize,
+    /// Largest possible value.
+    pub max: usize,
+}
+
+impl NicConfig {
+    /// For simulations: quick to build and to run.
+    pub const SMALL: Self = Self {
+        qps_log2: 4,
+        cqs_log2: 4,
+        mrs_log2: 4,
+        sq_window_log2: 4,
+        rq_window_log2: 4,
+        retransmit_log2: 4,
+        packet_buffer_log2: 9,
+    };
+
+    /// For a data centre card: 1024 connections, 4096 regions, 256 KiB of packet buffer.
+    pub const LARGE: Self = Self {
+        qps_log2: 10,
+        cqs_log2: 10,
+        mrs_log2: 12,
+        sq_window_log2: 4,
+        rq_window_log2: 4,
+        retransmit_log2: 6,
+        packet_buffer_log2: 12,
+    };
+
+    /// Checks every size.
+    ///
+    /// # Errors
+    /// The first size that the hardware can't be generated with.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let sizes = [
+            ("qps_log2", self.qps_log2, 2, QP_BITS),
+            ("cqs_log2", self.cqs_log2, 1, CQ_BITS),
+            ("mrs_log2", self.mrs_log2, 1, MR_BITS),
+            ("sq_window_log2", self.sq_window_log2, 1, MAX_WINDOW_LOG2),
+            ("rq_window_log2", self.rq_window_log2, 1, MAX_WINDOW_LOG2),
+            ("retransmit_log2", self.retransmit_log2, 1, 6),
+            // Two of the largest frames must fit, so that one arrives while one leaves.
+            ("packet_buffer_log2", self.packet_buffer_log2, 8, 15),
+        ];
+        for (name, value, min, max) in sizes {
+            if !(min..=max).contains(&value) {
+                return Err(ConfigError {
+                    name,
+                    value,
+                    min,
+                    max,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_are_valid_and_bad_sizes_are_named() {
+        assert_eq!(NicConfig::SMALL.check(), Ok(()));
+        assert_eq!(NicConfig::LARGE.check(), Ok(()));
+        let wrong = NicConfig {
+            mrs_log2: 17,
+            ..NicConfig::SMALL
+        };
+        assert_eq!(wrong.check().map_err(|error| error.name), Err("mrs_log2"));
+    }
+}
