@@ -12,6 +12,7 @@ use syn::{parse_macro_input, DeriveInput, ImplItemFn};
 ///
 /// Generates `connect()` and `hdl()` from the body, and `timing()`, which
 /// carries the Rust type name so that the Verilog module can be named after it.
+/// The documentation of `ferroce_emit` lists what the body may contain.
 #[proc_macro_attribute]
 pub fn kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
     let function = parse_macro_input!(item as ImplItemFn);

@@ -2,6 +2,7 @@
 
 mod custom;
 mod kernel;
+mod kernel_text;
 mod paths;
 mod register;
 mod signals;
