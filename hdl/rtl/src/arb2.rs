@@ -36,4 +36,4 @@ impl<T: Synth> Logic for Arb2<T> {
     }
 }
 
-ferroce_emit::register_leaf!("arb2", || Arb2::<Bits<40>>::default());
+ferroce_emit::register_leaf!("arb2", Arb2::<Bits<40>>::default);

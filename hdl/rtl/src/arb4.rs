@@ -37,4 +37,4 @@ impl<T: Synth> Logic for Arb4<T> {
     }
 }
 
-ferroce_emit::register_leaf!("arb4", || Arb4::<Bits<40>>::default());
+ferroce_emit::register_leaf!("arb4", Arb4::<Bits<40>>::default);

@@ -97,4 +97,4 @@ always @(posedge clock) begin
 }
 
 ferroce_emit::register_leaf!("delay", || Delay::<Bits<40>>::new(7));
-ferroce_emit::register_leaf!("delay_one", || Delay::<Bit>::default());
+ferroce_emit::register_leaf!("delay_one", Delay::<Bit>::default);

@@ -34,4 +34,4 @@ impl<T: Synth> Logic for FlowGate<T> {
     }
 }
 
-ferroce_emit::register_leaf!("flow_gate", || FlowGate::<Bits<40>>::default());
+ferroce_emit::register_leaf!("flow_gate", FlowGate::<Bits<40>>::default);

@@ -60,4 +60,4 @@ impl<T: Synth> Logic for FrameArb4<T> {
     }
 }
 
-ferroce_emit::register_leaf!("frame_arb4", || FrameArb4::<Bits<40>>::default());
+ferroce_emit::register_leaf!("frame_arb4", FrameArb4::<Bits<40>>::default);

@@ -82,4 +82,4 @@ impl<S: Synth> Logic for Rotate64<S> {
     }
 }
 
-ferroce_emit::register_leaf!("rotate64", || Rotate64::<Bits<9>>::default());
+ferroce_emit::register_leaf!("rotate64", Rotate64::<Bits<9>>::default);

@@ -46,4 +46,4 @@ impl<T: Synth> Logic for Skid<T> {
     }
 }
 
-ferroce_emit::register_leaf!("skid", || Skid::<crate::stream::Beat>::default());
+ferroce_emit::register_leaf!("skid", Skid::<crate::stream::Beat>::default);

@@ -35,4 +35,4 @@ impl<T: Synth> Logic for StreamCheck<T> {
     }
 }
 
-ferroce_emit::register_leaf!("stream_check", || StreamCheck::<Bits<40>>::default());
+ferroce_emit::register_leaf!("stream_check", StreamCheck::<Bits<40>>::default);

@@ -58,4 +58,4 @@ assign q = second;
     }
 }
 
-ferroce_emit::register_leaf!("sync2", || Sync2::<Bits<5>>::default());
+ferroce_emit::register_leaf!("sync2", Sync2::<Bits<5>>::default);

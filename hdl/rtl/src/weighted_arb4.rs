@@ -112,4 +112,4 @@ impl<T: Synth> Logic for WeightedArb4<T> {
     }
 }
 
-ferroce_emit::register_leaf!("weighted_arb4", || WeightedArb4::<Bits<40>>::default());
+ferroce_emit::register_leaf!("weighted_arb4", WeightedArb4::<Bits<40>>::default);

@@ -125,10 +125,6 @@ impl<T: Item> Source<T> {
         }
         None
     }
-
-    pub fn is_done(&self) -> bool {
-        self.offer.is_none() && self.queue.is_empty()
-    }
 }
 
 /// The sink of a stream under test. It fails if an offer does not hold.

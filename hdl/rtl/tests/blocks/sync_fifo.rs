@@ -94,6 +94,33 @@ fn full_fifo_keeps_the_rate() {
     }
 }
 
+/// Items that arrive one by one at a stalled output leave it without a bubble.
+#[test]
+fn stalled_items_leave_at_full_rate() {
+    let mut random = random();
+    for style in STYLES {
+        let mut bench = bench!(SyncFifo::<Bits<24>>::with_style(4, 1, style));
+        let mut source = Source::new(0.1, (0..6u64).map(Bits::from));
+        let mut sink = Sink::new(0.0);
+        let mut cycles_left = 6;
+        while cycles_left > 0 {
+            if source.sent == 6 && bench.uut.output.valid.val() {
+                sink.rate = 1.0;
+            }
+            source.drive(&mut bench.uut.input, &mut random);
+            sink.drive(&mut bench.uut.output, &mut random);
+            bench.settle();
+            source.take(&bench.uut.input);
+            let taken = sink.take(&bench.uut.output);
+            if sink.rate > 0.0 {
+                assert!(taken.is_some(), "a bubble after {}", sink.received.len());
+                cycles_left -= 1;
+            }
+            bench.edge();
+        }
+    }
+}
+
 #[test]
 #[should_panic(expected = "a reserve of 17 places in a FIFO of 16")]
 fn reserve_must_fit() {
