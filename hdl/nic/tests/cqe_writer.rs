@@ -5,7 +5,6 @@ mod common;
 use common::{bytes_of, cfg_write, connected, random, settle};
 use ferroce_abi::cqe::{phase_of, Cqe, Status, WcOpcode};
 use ferroce_emit::on_big_stack;
-use ferroce_emit::prelude::*;
 use ferroce_nic::cqe_writer::CqeWriter;
 use ferroce_rtl::desc::bar::CqBell;
 use ferroce_rtl::desc::cfg::{table, CfgWrite};

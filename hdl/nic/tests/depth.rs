@@ -2,9 +2,12 @@
 
 use ferroce_emit::on_big_stack;
 use ferroce_emit::prelude::*;
+use ferroce_nic::bar::Bar;
+use ferroce_nic::counters::Counters;
 use ferroce_nic::cqe_writer::CqeWriter;
 use ferroce_nic::mr_check::MrChecker;
 use ferroce_nic::wqe_cache::WqeCache;
+use ferroce_nic::NicConfig;
 use ferroce_rtl::desc::cfg::table;
 
 /// Most LUT levels between registers at 250 MHz.
@@ -32,4 +35,14 @@ fn mr_checker_meets_the_core_clock() {
 #[test]
 fn cqe_writer_meets_the_core_clock() {
     on_big_stack(|| check("cqe_writer", || CqeWriter::new(10)));
+}
+
+#[test]
+fn bar_meets_the_core_clock() {
+    on_big_stack(|| check("bar", || Bar::new(&NicConfig::LARGE)));
+}
+
+#[test]
+fn counters_meet_the_core_clock() {
+    on_big_stack(|| check("counters", Counters::default));
 }

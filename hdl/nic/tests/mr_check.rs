@@ -4,7 +4,6 @@ mod common;
 
 use common::{cfg_write, connected, random, settle};
 use ferroce_emit::on_big_stack;
-use ferroce_emit::prelude::*;
 use ferroce_nic::mr_check::MrChecker;
 use ferroce_rtl::desc::cfg::{table, CfgWrite};
 use ferroce_rtl::desc::lookup::{MrCheck, MR_CHECK_LATENCY};
