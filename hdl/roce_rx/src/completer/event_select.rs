@@ -8,6 +8,7 @@ use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::cfg::{table, CfgWrite};
 use ferroce_rtl::desc::rx::AckInfo;
 use ferroce_rtl::desc::tx::{Kick, LocalError};
+use ferroce_rtl::skid::Skid;
 use ferroce_rtl::stream::StreamIn;
 
 const ENABLED: usize = offset(Layout::FIELDS, "enabled");
@@ -18,7 +19,7 @@ const RETRY_CNT: usize = offset(Layout::FIELDS, "retry_cnt");
 const RNR_RETRY: usize = offset(Layout::FIELDS, "rnr_retry");
 const FLUSH: usize = offset(Layout::FIELDS, "flush");
 
-/// One event at a time stands in a register; it goes when no pass of its QP is under way. A scoreboard of 32 bits,
+/// Chosen events stand in line; the first one goes when no pass of its QP is under way. A scoreboard of 32 bits,
 /// indexed by the low QP bits, tells.
 ///
 /// Order of sources: configuration, repeated events, local errors, then responses and ticks in turn. New events are
@@ -56,8 +57,8 @@ pub struct EventSelect {
     pending: DFF<Bit>,
     pending_event: DFF<Event>,
     pending_entry: DFF<QpCfg>,
-    present: DFF<Bit>,
-    present_event: DFF<Event>,
+    chosen: Skid<Event>,
+    next: Signal<Local, Event>,
     busy: DFF<Bits<32>>,
     ticks_next: DFF<Bit>,
     leave: Signal<Local, Bit>,
@@ -91,8 +92,8 @@ impl EventSelect {
             pending: DFF::default(),
             pending_event: DFF::default(),
             pending_entry: DFF::default(),
-            present: DFF::default(),
-            present_event: DFF::default(),
+            chosen: Skid::default(),
+            next: Signal::default(),
             busy: DFF::default(),
             ticks_next: DFF::default(),
             leave: Signal::default(),
@@ -122,21 +123,21 @@ impl Logic for EventSelect {
             pending,
             pending_event,
             pending_entry,
-            present,
-            present_event,
             busy,
             ticks_next
         );
+        clock!(self, clock, chosen);
 
-        // The event in the register.
-        self.leave.next = self.present.q.val()
+        // The oldest event chosen.
+        self.leave.next = self.chosen.output.valid.val()
             & !self
                 .busy
                 .q
                 .val()
-                .get_bit(self.present_event.q.val().qp.get_bits::<5>(0).index());
+                .get_bit(self.chosen.output.data.val().qp.get_bits::<5>(0).index());
+        self.chosen.output.ready.next = self.leave.val();
         self.go.next = self.leave.val();
-        self.event.next = self.present_event.q.val();
+        self.event.next = self.chosen.output.data.val();
         self.entry.next = self.pending_entry.q.val();
         self.busy_after.next = self.busy.q.val();
         if self.done.val() {
@@ -146,15 +147,15 @@ impl Logic for EventSelect {
                 .replace_bit(self.done_qp.val().get_bits::<5>(0).index(), false);
         }
         if self.leave.val() {
-            self.busy_after.next = self
-                .busy_after
-                .val()
-                .replace_bit(self.present_event.q.val().qp.get_bits::<5>(0).index(), true);
+            self.busy_after.next = self.busy_after.val().replace_bit(
+                self.chosen.output.data.val().qp.get_bits::<5>(0).index(),
+                true,
+            );
         }
         self.busy.d.next = self.busy_after.val();
 
         // The next one.
-        self.free.next = self.leave.val() | !self.present.q.val();
+        self.free.next = self.chosen.input.ready.val();
         self.open.next = !self.pending.q.val()
             & !self.repeated.valid.val()
             & !self.no_room.val()
@@ -168,32 +169,32 @@ impl Logic for EventSelect {
             self.free.val() & self.open.val() & !self.local.valid.val() & self.pick_response.val();
         self.ticks.ready.next =
             self.free.val() & self.open.val() & !self.local.valid.val() & self.pick_tick.val();
+        self.chosen.input.valid.next = self.pending.q.val()
+            | (self.repeated.valid.val() & !self.hold.val())
+            | (self.open.val()
+                & (self.local.valid.val() | self.responses.valid.val() | self.ticks.valid.val()));
+        self.next.next = Default::default();
+        if self.pending.q.val() {
+            self.next.next = self.pending_event.q.val();
+        } else if self.repeated.valid.val() {
+            self.next.next = self.repeated.data.val();
+        } else if self.local.valid.val() {
+            self.next.next.kind = kind::LOCAL.into();
+            self.next.next.qp = self.local.data.val().qp;
+            self.next.next.wqe = self.local.data.val().wqe;
+            self.next.next.status = self.local.data.val().status;
+        } else if self.pick_tick.val() {
+            self.next.next.kind = kind::TICK.into();
+            self.next.next.qp = self.ticks.data.val().qp;
+        } else {
+            self.next.next.kind = kind::ACK.into();
+            self.next.next.qp = self.responses.data.val().qp;
+            self.next.next.psn = self.responses.data.val().psn;
+            self.next.next.syndrome = self.responses.data.val().syndrome;
+        }
+        self.chosen.input.data.next = self.next.val();
         if self.free.val() {
-            self.present.d.next = self.pending.q.val()
-                | (self.repeated.valid.val() & !self.hold.val())
-                | (self.open.val()
-                    & (self.local.valid.val()
-                        | self.responses.valid.val()
-                        | self.ticks.valid.val()));
-            if self.pending.q.val() {
-                self.present_event.d.next = self.pending_event.q.val();
-                self.pending.d.next = false;
-            } else if self.repeated.valid.val() {
-                self.present_event.d.next = self.repeated.data.val();
-            } else if self.local.valid.val() {
-                self.present_event.d.next.kind = kind::LOCAL.into();
-                self.present_event.d.next.qp = self.local.data.val().qp;
-                self.present_event.d.next.wqe = self.local.data.val().wqe;
-                self.present_event.d.next.status = self.local.data.val().status;
-            } else if self.pick_tick.val() {
-                self.present_event.d.next.kind = kind::TICK.into();
-                self.present_event.d.next.qp = self.ticks.data.val().qp;
-            } else {
-                self.present_event.d.next.kind = kind::ACK.into();
-                self.present_event.d.next.qp = self.responses.data.val().qp;
-                self.present_event.d.next.psn = self.responses.data.val().psn;
-                self.present_event.d.next.syndrome = self.responses.data.val().syndrome;
-            }
+            self.pending.d.next = false;
             if self.open.val() & !self.local.valid.val() {
                 self.ticks_next.d.next = self.pick_response.val();
             }

@@ -18,7 +18,7 @@ use ferroce_rtl::sync_fifo::SyncFifo;
 
 /// Log2 of the places of each output FIFO and of the FIFO of repeated events.
 const LOG2_OUTPUT: usize = 5;
-/// Places that must be free to take an event: one is in the selection, nine cycles of a pass follow, and
+/// Places that must be free to take an event: two are in line, nine cycles of a pass follow, and
 /// the FIFO's level arrives two cycles late.
 const OUTPUT_RESERVE: usize = 16;
 

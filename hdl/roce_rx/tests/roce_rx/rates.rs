@@ -1,0 +1,97 @@
+//! How fast it goes.
+
+use crate::packet::Packet;
+use crate::requests::{ready, start_psn, KEY};
+use crate::sim::random;
+use crate::world::{responder, Region, World, QPS, SMOOTH};
+use ferroce_abi::opcode::rc;
+
+/// Sends WRITEs without a pause on the wire, and gives the cycles a packet from the first packet on the wire
+/// to the last write.
+fn cycles_per_packet(world: &mut World, packets: u32, len: usize, qps: usize) -> f64 {
+    let payload: Vec<u8> = (0..len).map(|k| k as u8).collect();
+    for k in 0..packets {
+        let qp = k as usize % qps;
+        let packet = Packet {
+            opcode: rc::WRITE_ONLY,
+            qpn: qp as u32,
+            psn: start_psn(qp) + k / qps as u32,
+            va: 0x8000_0000 + 4096 * u64::from(k % 256) + u64::from(k % 64),
+            rkey: 0x777,
+            ackreq: true,
+            payload: payload.clone(),
+            ..Packet::default()
+        };
+        world.send_frame(&packet.frame(), false);
+    }
+    let start = world.sim.cycle;
+    world.settle();
+    assert_eq!(world.take_acks().len(), packets as usize);
+    let end = if len == 0 {
+        *world.frame_cycles.last().expect("frames")
+    } else {
+        world.last_write
+    };
+    (end - start) as f64 / f64::from(packets)
+}
+
+fn fast_world() -> World {
+    let mut world = World::with_buffer(random(), SMOOTH, 12);
+    crate::requests::prepare(&mut world);
+    for qp in 0..QPS {
+        let mut cfg = responder(qp, start_psn(qp));
+        cfg.pmtu = 12;
+        world.configure_responder(qp, &cfg);
+    }
+    world.regions.push(Region {
+        key: 0x777,
+        base: 0x8000_0000,
+        len: 1 << 30,
+        pd: 7,
+        access: 7,
+    });
+    world.settle();
+    world
+}
+
+#[test]
+fn packets_go_at_the_beat_rate() {
+    for qps in [1, QPS] {
+        for (len, most) in [
+            // Frames of 66 beats.
+            (4096, 66.5),
+            (1024, 18.5),
+            // Two beats on the wire, one or two to the host: two or three cycles.
+            (8, 3.0),
+            (40, 3.0),
+        ] {
+            let mut world = fast_world();
+            let cycles = cycles_per_packet(&mut world, 500, len, qps);
+            println!("{len} bytes, {qps} QPs: {cycles:.2} cycles a packet");
+            assert!(cycles <= most, "{len} bytes, {qps} QPs: {cycles} cycles");
+        }
+    }
+}
+
+#[test]
+fn acknowledgements_are_taken_every_second_cycle() {
+    // Duplicates of one QP: two beats each.
+    let mut world = ready(random(), SMOOTH);
+    world.regions[0].key = KEY;
+    let packets = 500;
+    for _ in 0..packets {
+        let packet = Packet {
+            opcode: rc::WRITE_ONLY,
+            psn: start_psn(0) - 1,
+            ..Packet::default()
+        };
+        world.send_frame(&packet.frame(), false);
+    }
+    let start = world.sim.cycle;
+    while world.acks.len() < packets {
+        world.cycle();
+    }
+    let cycles = (world.sim.cycle - start) as f64 / packets as f64;
+    println!("{cycles:.2} cycles an answer");
+    assert!(cycles < 2.3, "{cycles} cycles an answer");
+}
