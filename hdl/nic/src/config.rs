@@ -23,6 +23,10 @@ pub struct NicConfig {
     pub retransmit_log2: usize,
     /// Beats of 64 bytes in the receive packet buffer.
     pub packet_buffer_log2: usize,
+    /// Payload reads that may be outstanding.
+    pub payload_reads_log2: usize,
+    /// Beats of 64 bytes in the reorder buffer of payload reads.
+    pub payload_buffer_log2: usize,
 }
 
 /// A size is outside what the hardware can be generated with.
@@ -49,6 +53,8 @@ impl NicConfig {
         rq_window_log2: 4,
         retransmit_log2: 4,
         packet_buffer_log2: 9,
+        payload_reads_log2: 7,
+        payload_buffer_log2: 10,
     };
 
     /// For a data centre card: 1024 connections, 4096 regions, 256 KiB of packet buffer.
@@ -60,6 +66,8 @@ impl NicConfig {
         rq_window_log2: 4,
         retransmit_log2: 6,
         packet_buffer_log2: 12,
+        payload_reads_log2: 7,
+        payload_buffer_log2: 10,
     };
 
     /// Checks every size.
@@ -76,6 +84,9 @@ impl NicConfig {
             ("retransmit_log2", self.retransmit_log2, 1, 6),
             // Two of the largest frames must fit, so that one arrives while one leaves.
             ("packet_buffer_log2", self.packet_buffer_log2, 8, 15),
+            // Half of all DMA tags are there for payload.
+            ("payload_reads_log2", self.payload_reads_log2, 1, 7),
+            ("payload_buffer_log2", self.payload_buffer_log2, 8, 15),
         ];
         for (name, value, min, max) in sizes {
             if !(min..=max).contains(&value) {

@@ -4,11 +4,15 @@ pub mod bar;
 pub mod config;
 pub mod counters;
 pub mod cqe_writer;
+pub mod event_counters;
 pub mod mr_check;
+pub mod nic;
 pub mod ring_cfg;
+pub mod tx_monitor;
 pub mod wqe_cache;
 
 pub use config::{ConfigError, NicConfig};
+pub use nic::Nic;
 
 #[cfg(test)]
 ferroce_emit::check_crate!();

@@ -57,8 +57,6 @@ pub struct WqeCache {
     pub dma_request: StreamOut<DmaReadReq>,
     /// Their data; always ready.
     pub dma_beat: StreamIn<DmaReadBeat>,
-    /// A read of host memory failed.
-    pub read_failed: Signal<Out, Bit>,
     ring_port: RingCfgPort,
     events: WqeEvents,
     state_loop: WqeStateLoop,
@@ -98,7 +96,6 @@ impl WqeCache {
             window: Signal::default(),
             dma_request: StreamOut::default(),
             dma_beat: StreamIn::default(),
-            read_failed: Signal::default(),
             ring_port: RingCfgPort::new(table),
             events: WqeEvents::default(),
             state_loop: WqeStateLoop::new(qps_log2, window_log2),
@@ -159,7 +156,6 @@ impl Logic for WqeCache {
         self.window.next = self.state_loop.window.val();
         self.store.read.next = self.read.val();
         self.data.next = self.store.data.val();
-        self.read_failed.next = self.store.done.valid.val() & self.store.done.data.val().err;
     }
 }
 

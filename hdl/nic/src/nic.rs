@@ -1,0 +1,251 @@
+//! The card.
+
+use crate::bar::Bar;
+use crate::config::NicConfig;
+use crate::cqe_writer::CqeWriter;
+use crate::event_counters::EventCounters;
+use crate::mr_check::MrChecker;
+use crate::tx_monitor::TxMonitor;
+use crate::wqe_cache::WqeCache;
+use ferroce_abi::cqe::Status;
+use ferroce_dma::read_arb::DmaReadArb;
+use ferroce_dma::read_demux::DmaReadDemux;
+use ferroce_dma::tags;
+use ferroce_emit::prelude::*;
+use ferroce_mac_100g::Mac100g;
+use ferroce_roce_rx::{RoceRx, RxSizes};
+use ferroce_roce_tx::roce_tx::{RoceTx, TxSizes};
+use ferroce_rtl::desc::bar::{BarReq, BarResp, CqBell, QueueBell};
+use ferroce_rtl::desc::cfg::table;
+use ferroce_rtl::desc::dma::{DmaReadBeat, DmaReadReq, DmaWriteBeat};
+use ferroce_rtl::desc::rx::{AckJob, CqeJob};
+use ferroce_rtl::desc::tx::{Consumed, Kick, LocalError, Rewind};
+use ferroce_rtl::dma_write_arb2::DmaWriteArb2;
+use ferroce_rtl::stream::{Beat, StreamIn, StreamOut};
+
+/// Status of a WQE whose memory access was denied.
+const LOCAL_PROTECTION: u64 = Status::LocProt as u64;
+
+/// A 100 Gb/s RoCEv2 card between a PCIe engine (register window and DMA port) and a MAC.
+#[derive(LogicBlock, Module)]
+pub struct Nic {
+    /// Clock of the register window and the DMA port, 250 MHz.
+    pub core_clock: Signal<In, Clock>,
+    /// Clock of `mac_tx`, 322.265625 MHz.
+    pub mac_tx_clock: Signal<In, Clock>,
+    /// Clock of `mac_rx_*`, 322.265625 MHz.
+    pub mac_rx_clock: Signal<In, Clock>,
+    /// Accesses to the register window.
+    pub bar_req: StreamIn<BarReq>,
+    /// Answers to reads of it.
+    pub bar_resp: StreamOut<BarResp>,
+    /// Reads of host memory.
+    pub dma_read_req: StreamOut<DmaReadReq>,
+    /// Their data.
+    pub dma_read_data: StreamIn<DmaReadBeat>,
+    /// Writes to host memory.
+    pub dma_write: StreamOut<DmaWriteBeat>,
+    /// Frames to the MAC, with FCS, no bubble inside a frame.
+    pub mac_tx: StreamOut<Beat>,
+    /// A beat of a frame from the MAC, with FCS.
+    pub mac_rx_data: Signal<In, Beat>,
+    /// The MAC offers a beat, which can't wait.
+    pub mac_rx_valid: Signal<In, Bit>,
+    bar: Bar,
+    counters: EventCounters,
+    sq_cache: WqeCache,
+    rq_cache: WqeCache,
+    tx_mrs: MrChecker,
+    rx_mrs: MrChecker,
+    tx: RoceTx,
+    rx: RoceRx,
+    mac: Mac100g,
+    monitor: TxMonitor,
+    cqes: CqeWriter,
+    reads: DmaReadArb,
+    read_data: DmaReadDemux,
+    writes: DmaWriteArb2,
+}
+
+impl Nic {
+    /// A card of the given size.
+    ///
+    /// # Panics
+    /// If a size is out of its range, see [`NicConfig::check`].
+    #[must_use]
+    pub fn new(config: NicConfig) -> Self {
+        if let Err(error) = config.check() {
+            panic!("{error}");
+        }
+        let cache = |window_log2: usize, table: u64, tag_base: u8| {
+            WqeCache::new(config.qps_log2, window_log2, table, tag_base)
+        };
+        Self {
+            core_clock: Signal::default(),
+            mac_tx_clock: Signal::default(),
+            mac_rx_clock: Signal::default(),
+            bar_req: StreamIn::default(),
+            bar_resp: StreamOut::default(),
+            dma_read_req: StreamOut::default(),
+            dma_read_data: StreamIn::default(),
+            dma_write: StreamOut::default(),
+            mac_tx: StreamOut::default(),
+            mac_rx_data: Signal::default(),
+            mac_rx_valid: Signal::default(),
+            bar: Bar::new(&config),
+            counters: EventCounters::default(),
+            sq_cache: cache(config.sq_window_log2, table::SQ, tags::SQ),
+            rq_cache: cache(config.rq_window_log2, table::RQ, tags::RQ),
+            tx_mrs: MrChecker::new(config.mrs_log2),
+            rx_mrs: MrChecker::new(config.mrs_log2),
+            tx: RoceTx::new(TxSizes {
+                log2_qps: config.qps_log2,
+                log2_messages: config.retransmit_log2,
+                tag_base: tags::PAYLOAD,
+                log2_tags: config.payload_reads_log2,
+                log2_beats: config.payload_buffer_log2,
+            }),
+            rx: RoceRx::new(RxSizes {
+                log2_qps: config.qps_log2,
+                log2_window: config.retransmit_log2,
+                log2_buffer_beats: config.packet_buffer_log2,
+            }),
+            mac: Mac100g::default(),
+            monitor: TxMonitor::default(),
+            cqes: CqeWriter::new(config.cqs_log2),
+            reads: DmaReadArb::default(),
+            read_data: DmaReadDemux::default(),
+            writes: DmaWriteArb2::default(),
+        }
+    }
+}
+
+/// A small card.
+impl Default for Nic {
+    fn default() -> Self {
+        Self::new(NicConfig::SMALL)
+    }
+}
+
+impl Logic for Nic {
+    #[kernel]
+    fn update(&mut self) {
+        self.bar.clock.next = self.core_clock.val();
+        self.counters.clock.next = self.core_clock.val();
+        self.sq_cache.clock.next = self.core_clock.val();
+        self.rq_cache.clock.next = self.core_clock.val();
+        self.tx_mrs.clock.next = self.core_clock.val();
+        self.rx_mrs.clock.next = self.core_clock.val();
+        self.tx.clock.next = self.core_clock.val();
+        self.rx.clock.next = self.core_clock.val();
+        self.monitor.clock.next = self.core_clock.val();
+        self.cqes.clock.next = self.core_clock.val();
+        self.reads.clock.next = self.core_clock.val();
+        self.read_data.clock.next = self.core_clock.val();
+        self.writes.clock.next = self.core_clock.val();
+        self.mac.core_clock.next = self.core_clock.val();
+        self.mac.mac_tx_clock.next = self.mac_tx_clock.val();
+        self.mac.mac_rx_clock.next = self.mac_rx_clock.val();
+
+        // Register window, configuration, doorbells.
+        StreamIn::<BarReq>::link(&mut self.bar_req, &mut self.bar.access);
+        StreamOut::<BarResp>::link(&mut self.bar_resp, &mut self.bar.answer);
+        self.sq_cache.cfg.next = self.bar.cfg.val();
+        self.rq_cache.cfg.next = self.bar.cfg.val();
+        self.tx_mrs.cfg.next = self.bar.cfg.val();
+        self.rx_mrs.cfg.next = self.bar.cfg.val();
+        self.tx.cfg.next = self.bar.cfg.val();
+        self.rx.cfg.next = self.bar.cfg.val();
+        self.cqes.cfg.next = self.bar.cfg.val();
+        StreamOut::<QueueBell>::join(&mut self.bar.sq_bell, &mut self.sq_cache.bell);
+        StreamOut::<QueueBell>::join(&mut self.bar.rq_bell, &mut self.rq_cache.bell);
+        StreamOut::<CqBell>::join(&mut self.bar.cq_bell, &mut self.cqes.bell);
+
+        // Transmit side and its queues.
+        StreamOut::<Kick>::join(&mut self.sq_cache.kick, &mut self.tx.cache_kick);
+        StreamOut::<Consumed>::join(&mut self.tx.consumed, &mut self.sq_cache.position);
+        self.sq_cache.read.next = self.tx.wqe_read.val();
+        self.tx.wqe_data.next = self.sq_cache.data.val();
+        self.tx_mrs.check.next = self.tx.mr_check.val();
+        self.tx.mr_answer.next = self.tx_mrs.answer.val();
+
+        // Receive side and its queues, whose owner needs no kick.
+        self.rq_cache.kick.ready.next = true;
+        StreamOut::<Consumed>::join(&mut self.rx.rq_consumed, &mut self.rq_cache.position);
+        self.rq_cache.read.next = self.rx.rq_read.val();
+        self.rx.rq_data.next = self.rq_cache.data.val();
+        self.rx.rq_pub.next.valid = self.rq_cache.window.val().valid;
+        self.rx.rq_pub.next.qp = self.rq_cache.window.val().qp;
+        self.rx.rq_pub.next.fetched = self.rq_cache.window.val().fetched;
+        self.rx_mrs.check.next = self.rx.mr_check.val();
+        self.rx.mr_answer.next = self.rx_mrs.answer.val();
+
+        // Between the two.
+        StreamOut::<AckJob>::join(&mut self.rx.acks, &mut self.tx.ack);
+        StreamOut::<Rewind>::join(&mut self.rx.rewinds, &mut self.tx.rewind);
+        StreamOut::<Kick>::join(&mut self.rx.kicks, &mut self.tx.completer_kick);
+        StreamOut::<LocalError>::join(&mut self.tx.error, &mut self.rx.local_errors);
+        self.tx.una.next = self.rx.completer_pub.val();
+        self.rx.sender_pub.next = self.tx.publish.val();
+        self.rx.sent_write.next = self.tx.sent.val();
+        self.rx.sq_pub.next.valid = self.sq_cache.window.val().valid;
+        self.rx.sq_pub.next.qp = self.sq_cache.window.val().qp;
+        self.rx.sq_pub.next.pi = self.sq_cache.window.val().producer;
+
+        // Host memory.
+        StreamOut::<DmaReadReq>::join(&mut self.tx.dma_req, &mut self.reads.payload);
+        StreamOut::<DmaReadReq>::join(&mut self.sq_cache.dma_request, &mut self.reads.sq);
+        StreamOut::<DmaReadReq>::join(&mut self.rq_cache.dma_request, &mut self.reads.rq);
+        StreamOut::<DmaReadReq>::link(&mut self.dma_read_req, &mut self.reads.request);
+        StreamIn::<DmaReadBeat>::link(&mut self.dma_read_data, &mut self.read_data.beat);
+        StreamOut::<DmaReadBeat>::join(&mut self.read_data.payload, &mut self.tx.dma_data);
+        StreamOut::<DmaReadBeat>::join(&mut self.read_data.sq, &mut self.sq_cache.dma_beat);
+        StreamOut::<DmaReadBeat>::join(&mut self.read_data.rq, &mut self.rq_cache.dma_beat);
+        StreamOut::<CqeJob>::join(&mut self.rx.rx_cqes, &mut self.cqes.rx_job);
+        StreamOut::<CqeJob>::join(&mut self.rx.tx_cqes, &mut self.cqes.tx_job);
+        StreamOut::<DmaWriteBeat>::join(&mut self.rx.writes, &mut self.writes.in0);
+        StreamOut::<DmaWriteBeat>::join(&mut self.cqes.write, &mut self.writes.in1);
+        StreamOut::<DmaWriteBeat>::link(&mut self.dma_write, &mut self.writes.output);
+
+        // Wire.
+        StreamOut::<Beat>::join(&mut self.tx.frame, &mut self.mac.tx);
+        StreamOut::<Beat>::join(&mut self.mac.rx, &mut self.rx.frames);
+        StreamOut::<Beat>::link(&mut self.mac_tx, &mut self.mac.mac_tx);
+        self.mac.mac_rx_data.next = self.mac_rx_data.val();
+        self.mac.mac_rx_valid.next = self.mac_rx_valid.val();
+
+        // Counters.
+        self.monitor.moved.next = self.tx.frame.valid.val() & self.mac.tx.ready.val();
+        self.monitor.beat.next = self.tx.frame.data.val();
+        self.counters.rx.next = self.rx.events.val();
+        self.counters.tx.next = self.monitor.events.val();
+        self.counters.mac.next.bad_fcs = self.mac.rx_bad_fcs.val();
+        self.counters.mac.next.runt = self.mac.rx_runt.val();
+        self.counters.mac.next.oversize = self.mac.rx_oversize.val();
+        self.counters.mac.next.overflow = self.mac.rx_overflow.val();
+        self.counters.host.next.tx_dma_dropped = self.tx.fetch_error.val().valid;
+        self.counters.host.next.cqe_written = self.cqes.written.val();
+        self.counters.host.next.cqe_dropped = self.cqes.dropped.val();
+        self.counters.host.next.dma_read =
+            self.reads.request.valid.val() & self.dma_read_req.ready.val();
+        self.counters.host.next.dma_write = self.writes.output.valid.val()
+            & self.writes.output.data.val().last
+            & self.dma_write.ready.val();
+        self.counters.host.next.dma_error = self.read_data.failed.val();
+        self.counters.host.next.sq_fetch =
+            self.sq_cache.dma_request.valid.val() & self.reads.sq.ready.val();
+        self.counters.host.next.rq_fetch =
+            self.rq_cache.dma_request.valid.val() & self.reads.rq.ready.val();
+        self.counters.host.next.tx_denied = self.tx.error.valid.val()
+            & self.rx.local_errors.ready.val()
+            & (self.tx.error.data.val().status == LOCAL_PROTECTION);
+        // Without a packet to place, the receive side asks about 0 bytes, which is never denied.
+        self.counters.host.next.rx_denied = !self.rx_mrs.answer.val().ok;
+        self.counters.host.next.bell = self.bar.bell_rung.val();
+        self.counters.host.next.bell_bad = self.bar.bell_bad.val();
+        self.counters.number.next = self.bar.counter.val();
+        self.bar.counter_value.next = self.counters.value.val();
+    }
+}
+
+ferroce_emit::register_leaf!("nic", Nic::default);
