@@ -121,3 +121,5 @@ impl Logic for TxAssemble {
         StreamOut::<Beat>::link(&mut self.to, &mut self.frames.output);
     }
 }
+
+ferroce_emit::register_leaf!("assemble", TxAssemble::default);

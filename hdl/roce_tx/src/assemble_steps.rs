@@ -125,3 +125,5 @@ impl Logic for AssembleSteps {
         self.hdr.next = self.hdr_reg.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("assemble_steps", AssembleSteps::default);

@@ -92,3 +92,5 @@ impl Logic for PayloadFetch {
         StreamOut::<Bits<512>>::link(&mut self.payload, &mut self.read.payload);
     }
 }
+
+ferroce_emit::register_leaf!("payload_fetch", || PayloadFetch::new(64, 4, 8));

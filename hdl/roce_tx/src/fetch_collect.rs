@@ -148,3 +148,5 @@ impl Logic for FetchCollect {
         self.end.next = self.end_reg.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("fetch_collect", || FetchCollect::new(64, 4));

@@ -148,3 +148,5 @@ impl Logic for FetchIssue {
         StreamOut::<FetchOrder>::link(&mut self.order, &mut self.orders.output);
     }
 }
+
+ferroce_emit::register_leaf!("fetch_issue", || FetchIssue::new(64, 4, 8));

@@ -99,3 +99,5 @@ impl Logic for FetchRead {
         StreamOut::<Bits<512>>::link(&mut self.payload, &mut self.beats.output);
     }
 }
+
+ferroce_emit::register_leaf!("fetch_read", FetchRead::default);

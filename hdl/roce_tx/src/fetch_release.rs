@@ -135,3 +135,5 @@ impl Logic for FetchRelease {
         StreamOut::<Fetched>::link(&mut self.fetched, &mut self.results_out.output);
     }
 }
+
+ferroce_emit::register_leaf!("fetch_release", || FetchRelease::new(4));

@@ -117,3 +117,5 @@ impl Logic for FetchSplit {
         StreamOut::<FetchPart>::link(&mut self.to, &mut self.parts.output);
     }
 }
+
+ferroce_emit::register_leaf!("fetch_split", FetchSplit::default);

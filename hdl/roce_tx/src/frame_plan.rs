@@ -70,3 +70,5 @@ impl Logic for TxFramePlan {
         self.plan.next = self.plan2.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("frame_plan", TxFramePlan::default);

@@ -93,3 +93,5 @@ impl Logic for TxGate {
         StreamOut::<TxPkt>::link(&mut self.to, &mut self.passed.output);
     }
 }
+
+ferroce_emit::register_leaf!("gate", TxGate::default);

@@ -220,3 +220,5 @@ impl Logic for TxHeader {
         StreamOut::<TxHdr>::link(&mut self.to, &mut self.hdrs.output);
     }
 }
+
+ferroce_emit::register_leaf!("header", TxHeader::default);

@@ -123,3 +123,5 @@ impl Logic for TxBth {
         self.hdr.next = self.hdr2.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("header_bth", TxBth::default);

@@ -172,3 +172,5 @@ impl Logic for TxIpv4 {
         self.hdr.next = self.hdr6.q.val().into();
     }
 }
+
+ferroce_emit::register_leaf!("header_ipv4", TxIpv4::default);

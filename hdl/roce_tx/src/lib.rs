@@ -26,3 +26,6 @@ pub mod send_front;
 pub mod send_packet;
 pub mod send_state;
 pub mod send_window;
+
+#[cfg(test)]
+ferroce_emit::check_crate!();

@@ -70,3 +70,5 @@ impl Logic for TxMerge {
         StreamOut::<TxPkt>::link(&mut self.to, &mut self.merged.output);
     }
 }
+
+ferroce_emit::register_leaf!("merge", TxMerge::default);

@@ -197,3 +197,5 @@ impl Logic for RoceTx {
         StreamOut::<Beat>::link(&mut self.frame, &mut self.icrc.to);
     }
 }
+
+ferroce_emit::register_leaf!("roce_tx", RoceTx::default);

@@ -130,3 +130,5 @@ impl Logic for TxSched {
         StreamOut::<Visit>::link(&mut self.visit, &mut self.ring.output);
     }
 }
+
+ferroce_emit::register_leaf!("sched", || TxSched::new(4));

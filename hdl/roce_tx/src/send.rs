@@ -201,7 +201,7 @@ impl Logic for TxSend {
         self.state.item.next = self.front.item.val();
         self.state.una.next = self.una.val();
         self.state.write.next = self.commit.write.val();
-        self.state.write_high.next = self.commit.publish.val();
+        self.state.write_high.next = self.commit.write_high.val();
 
         self.window.context.next = self.state.context.val();
         self.gate_to_commit.data_in.next = self.window.gate.val();
@@ -254,3 +254,5 @@ impl Logic for TxSend {
         StreamOut::<LocalError>::link(&mut self.error, &mut self.error_fifo.output);
     }
 }
+
+ferroce_emit::register_leaf!("send", TxSend::default);

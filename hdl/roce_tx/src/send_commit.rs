@@ -1,7 +1,7 @@
 //! Last stage of the sender: decides, writes the state and tells everybody.
 
 use crate::send_desc::{SendContext, SendGate, SendPlan};
-use crate::send_state::StateWrite;
+use crate::send_state::{HighWrite, StateWrite};
 use ferroce_abi::wqe::flags;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::lookup::WqeData;
@@ -33,7 +33,9 @@ pub struct TxSendCommit {
     pub mr_ok: Signal<In, Bit>,
     /// New state.
     pub write: Signal<Out, StateWrite>,
-    /// New furthest position, for the RAM and for the completer.
+    /// New furthest position.
+    pub write_high: Signal<Out, HighWrite>,
+    /// The same for the completer.
     pub publish: Signal<Out, SenderPub>,
     /// A message was begun.
     pub sent: Signal<Out, SentWrite>,
@@ -65,7 +67,7 @@ pub struct TxSendCommit {
     skip1: DFF<Bit>,
     status1: DFF<Bits<8>>,
     write2: DFF<StateWrite>,
-    publish2: DFF<SenderPub>,
+    high2: DFF<HighWrite>,
     sent2: DFF<SentWrite>,
     pkt2: DFF<TxPkt>,
     send2: DFF<Bit>,
@@ -78,6 +80,8 @@ pub struct TxSendCommit {
     set2: DFF<Bit>,
     ready: Signal<Local, Bit>,
     bad: Signal<Local, Bit>,
+    resume_wqe1: Signal<Local, Bits<16>>,
+    resume_sent1: Signal<Local, Bits<24>>,
 }
 
 impl Logic for TxSendCommit {
@@ -94,7 +98,7 @@ impl Logic for TxSendCommit {
             skip1,
             status1,
             write2,
-            publish2,
+            high2,
             sent2,
             pkt2,
             send2,
@@ -122,6 +126,15 @@ impl Logic for TxSendCommit {
             self.status1.d.next = LOC_PROT.into();
         }
 
+        // After everything ever sent: in the newest WQE if its last packet is still to be sent, else behind it.
+        self.resume_wqe1.next = self.context1.q.val().high.begun;
+        self.resume_sent1.next = 0.into();
+        if self.context1.q.val().high.open {
+            self.resume_wqe1.next = self.context1.q.val().high.begun - 1;
+            self.resume_sent1.next =
+                self.context1.q.val().high.max_psn - self.context1.q.val().high.newest_psn;
+        }
+
         // State.
         self.write2.d.next.valid = self.context1.q.val().item.set
             | self.send1.q.val()
@@ -139,8 +152,8 @@ impl Logic for TxSendCommit {
             self.write2.d.next.state.sent = self.plan1.q.val().next_sent;
             self.write2.d.next.state.psn = self.plan1.q.val().next_psn;
         } else if self.skip1.q.val() {
-            self.write2.d.next.state.wqe = self.context1.q.val().una.wqe;
-            self.write2.d.next.state.sent = 0.into();
+            self.write2.d.next.state.wqe = self.resume_wqe1.val();
+            self.write2.d.next.state.sent = self.resume_sent1.val();
             self.write2.d.next.state.psn = self.context1.q.val().high.max_psn;
         } else if self.context1.q.val().item.set {
             self.write2.d.next.state.wqe = self.context1.q.val().item.wqe;
@@ -150,15 +163,20 @@ impl Logic for TxSendCommit {
         }
         self.write.next = self.write2.q.val();
 
-        self.publish2.d.next.valid = self.send1.q.val() | self.context1.q.val().item.configure;
-        self.publish2.d.next.qp = self.context1.q.val().item.qp;
-        self.publish2.d.next.max_psn = self.plan1.q.val().max_psn;
-        self.publish2.d.next.begun = self.plan1.q.val().begun;
+        self.high2.d.next.valid = self.send1.q.val() | self.context1.q.val().item.configure;
+        self.high2.d.next.qp = self.context1.q.val().item.qp;
+        self.high2.d.next.high = self.plan1.q.val().high;
         if self.context1.q.val().item.configure {
-            self.publish2.d.next.max_psn = self.context1.q.val().item.psn;
-            self.publish2.d.next.begun = 0.into();
+            self.high2.d.next.high.max_psn = self.context1.q.val().item.psn;
+            self.high2.d.next.high.begun = 0.into();
+            self.high2.d.next.high.newest_psn = self.context1.q.val().item.psn;
+            self.high2.d.next.high.open = false;
         }
-        self.publish.next = self.publish2.q.val();
+        self.write_high.next = self.high2.q.val();
+        self.publish.next.valid = self.high2.q.val().valid;
+        self.publish.next.qp = self.high2.q.val().qp;
+        self.publish.next.max_psn = self.high2.q.val().high.max_psn;
+        self.publish.next.begun = self.high2.q.val().high.begun;
 
         // Message and packet.
         self.sent2.d.next.valid = self.send1.q.val() & self.plan1.q.val().first;
@@ -201,7 +219,7 @@ impl Logic for TxSendCommit {
         self.consumed2.d.next.qp = self.context1.q.val().item.qp;
         self.consumed2.d.next.wqe = self.plan1.q.val().next_wqe;
         if self.skip1.q.val() {
-            self.consumed2.d.next.wqe = self.context1.q.val().una.wqe;
+            self.consumed2.d.next.wqe = self.resume_wqe1.val();
         } else if self.context1.q.val().item.set {
             self.consumed2.d.next.wqe = self.context1.q.val().item.wqe;
         }
@@ -223,3 +241,5 @@ impl Logic for TxSendCommit {
         self.kick_push.next = self.set2.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("send_commit", TxSendCommit::default);

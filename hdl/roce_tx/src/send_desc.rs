@@ -22,6 +22,10 @@ pub struct SendHigh {
     pub max_psn: Bits<24>,
     /// SQ index after the newest WQE begun.
     pub begun: Bits<16>,
+    /// PSN of that WQE's first packet.
+    pub newest_psn: Bits<24>,
+    /// That WQE's last packet has never been sent.
+    pub open: Bit,
 }
 
 /// What the packet stages need of a QP's configuration.
@@ -91,8 +95,7 @@ pub struct SendContext {
 pub struct SendGate {
     /// A packet may be sent.
     pub open: Bit,
-    /// The peer has acknowledged everything ever sent, and more than the sender has sent since its last
-    /// rewind: go on after it.
+    /// The sender was sent back, and everything it has ever sent is acknowledged by now: go on after that.
     pub skip: Bit,
 }
 
@@ -128,7 +131,5 @@ pub struct SendPlan {
     /// State after the packet.
     pub next_psn: Bits<24>,
     /// Furthest position after the packet.
-    pub max_psn: Bits<24>,
-    /// Furthest position after the packet.
-    pub begun: Bits<16>,
+    pub high: SendHigh,
 }

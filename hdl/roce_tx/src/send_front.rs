@@ -121,3 +121,5 @@ impl Logic for TxSendFront {
         }
     }
 }
+
+ferroce_emit::register_leaf!("send_front", TxSendFront::default);

@@ -84,7 +84,10 @@ pub struct TxSendPacket {
     next_sent3: DFF<Bits<24>>,
     next_wqe3: DFF<Bits<16>>,
     psn_gain3: DFF<Bits<24>>,
-    wqe_gain3: DFF<Bits<16>>,
+    /// The WQE was never begun.
+    newer3: DFF<Bit>,
+    /// The WQE is the newest one begun.
+    newest3: DFF<Bit>,
     plan4: DFF<SendPlan>,
     place: Signal<Local, Bits<8>>,
     kind: Signal<Local, Bits<8>>,
@@ -134,7 +137,8 @@ impl Logic for TxSendPacket {
             next_sent3,
             next_wqe3,
             psn_gain3,
-            wqe_gain3,
+            newer3,
+            newest3,
             plan4
         );
 
@@ -221,7 +225,8 @@ impl Logic for TxSendPacket {
         self.next_sent3.d.next = self.next_sent2.q.val();
         self.next_wqe3.d.next = self.next_wqe2.q.val();
         self.psn_gain3.d.next = self.next_psn2.q.val() - self.context2.q.val().high.max_psn;
-        self.wqe_gain3.d.next = self.next_wqe2.q.val() - self.context2.q.val().high.begun;
+        self.newer3.d.next = self.context2.q.val().state.wqe == self.context2.q.val().high.begun;
+        self.newest3.d.next = self.next_wqe2.q.val() == self.context2.q.val().high.begun;
 
         // 4
         self.place.next = SEND_MIDDLE.into();
@@ -264,15 +269,20 @@ impl Logic for TxSendPacket {
             self.plan4.d.next.next_wqe = self.next_wqe3.q.val();
             self.plan4.d.next.next_sent = 0.into();
         }
-        // Neither goes back: compared within half of the index space.
-        self.plan4.d.next.max_psn = self.next_psn3.q.val();
-        if self.psn_gain3.q.val().get_bit(23) {
-            self.plan4.d.next.max_psn = self.context3.q.val().high.max_psn;
+        // The furthest position never goes back: compared within half of the PSN space.
+        self.plan4.d.next.high = self.context3.q.val().high;
+        if !self.psn_gain3.q.val().get_bit(23) {
+            self.plan4.d.next.high.max_psn = self.next_psn3.q.val();
         }
-        self.plan4.d.next.begun = self.next_wqe3.q.val();
-        if self.wqe_gain3.q.val().get_bit(15) {
-            self.plan4.d.next.begun = self.context3.q.val().high.begun;
+        if self.newer3.q.val() {
+            self.plan4.d.next.high.begun = self.next_wqe3.q.val();
+            self.plan4.d.next.high.newest_psn = self.context3.q.val().state.psn;
+            self.plan4.d.next.high.open = !self.last3.q.val();
+        } else if self.newest3.q.val() & self.last3.q.val() {
+            self.plan4.d.next.high.open = false;
         }
         self.plan.next = self.plan4.q.val();
     }
 }
+
+ferroce_emit::register_leaf!("send_packet", TxSendPacket::default);

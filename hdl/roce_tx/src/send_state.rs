@@ -3,7 +3,7 @@
 use crate::send_desc::{SendCfg, SendContext, SendHigh, SendItem, SendState, SendUna};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
-use ferroce_rtl::desc::tx::{CompleterPub, SenderPub};
+use ferroce_rtl::desc::tx::CompleterPub;
 use ferroce_rtl::ram::{Ram, RAM_LATENCY};
 
 /// Cycles from `item` to `context`.
@@ -24,6 +24,17 @@ pub struct StateWrite {
     pub cfg: SendCfg,
 }
 
+/// The write of the sender's last stage into the RAM of furthest positions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct HighWrite {
+    /// Write in this cycle.
+    pub valid: Bit,
+    /// QP index.
+    pub qp: Bits<14>,
+    /// New furthest position.
+    pub high: SendHigh,
+}
+
 /// Four RAMs by QP, read together: the sender's state and its furthest position, its configuration, and the
 /// copy of the completer's published position. A read sees all writes of earlier cycles.
 #[derive(LogicBlock, Module, Default)]
@@ -37,7 +48,7 @@ pub struct TxSendState {
     /// State and configuration to write.
     pub write: Signal<In, StateWrite>,
     /// Furthest position to write.
-    pub write_high: Signal<In, SenderPub>,
+    pub write_high: Signal<In, HighWrite>,
     /// The completer's position.
     pub una: Signal<In, CompleterPub>,
     state_ram: Ram<SendState>,
@@ -85,11 +96,12 @@ impl Logic for TxSendState {
         self.cfg_ram.wr_data.next = self.write.val().cfg;
         self.high_ram.wr_valid.next = self.write_high.val().valid;
         self.high_ram.wr_addr.next = bit_cast::<20, 14>(self.write_high.val().qp);
-        self.high_ram.wr_data.next.max_psn = self.write_high.val().max_psn;
-        self.high_ram.wr_data.next.begun = self.write_high.val().begun;
+        self.high_ram.wr_data.next = self.write_high.val().high;
         self.una_ram.wr_valid.next = self.una.val().valid;
         self.una_ram.wr_addr.next = bit_cast::<20, 14>(self.una.val().qp);
         self.una_ram.wr_data.next.psn = self.una.val().una_psn;
         self.una_ram.wr_data.next.wqe = self.una.val().una_wqe;
     }
 }
+
+ferroce_emit::register_leaf!("send_state", || TxSendState::new(4));

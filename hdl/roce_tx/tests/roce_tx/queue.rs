@@ -9,6 +9,9 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use std::collections::VecDeque;
 
+/// Cycles from the publication of an acknowledgement to the end of visits that have not seen it.
+const SENDER_PIPE: u64 = 30;
+
 /// WQEs that the cache holds.
 const CACHE: usize = 8;
 
@@ -28,11 +31,17 @@ pub struct Queue {
     pub rewinds: VecDeque<u64>,
     /// Oldest unacknowledged packet.
     pub una: u64,
+    /// Earlier values of it, and when they were replaced.
+    una_before: VecDeque<(u64, u64)>,
     /// Messages that were begun.
     pub begun: usize,
     /// Last progress of `una`, for the time-out.
     pub progress_at: u64,
     pub frames: u64,
+    /// Times that the sender went on after the highest packet, for all were acknowledged.
+    pub skips: u64,
+    /// Packets that were dropped since, for their payload could not be read.
+    pub dropped: u64,
     pub lkey: u32,
     /// A message whose WQE is malformed, and how.
     pub fault: Option<(usize, fn(&mut WqeData))>,
@@ -49,9 +58,12 @@ impl Queue {
             highest: 0,
             rewinds: VecDeque::new(),
             una: 0,
+            una_before: VecDeque::new(),
             begun: 0,
             progress_at: 0,
             frames: 0,
+            skips: 0,
+            dropped: 0,
             lkey: (qp as u32 + 1) << 8 | 0x5A,
             fault: None,
         }
@@ -98,6 +110,25 @@ impl Queue {
     /// Oldest message that is not acknowledged as a whole.
     pub fn una_message(&self) -> usize {
         self.place(self.una).0
+    }
+
+    /// An acknowledgement takes effect.
+    pub fn acknowledge(&mut self, packet: u64, now: u64) {
+        self.una_before.push_back((now, self.una));
+        self.una = packet;
+    }
+
+    /// Oldest message that the sender, which looks at the beginning of its pipeline, may have seen.
+    fn una_message_seen(&mut self, now: u64) -> usize {
+        while self
+            .una_before
+            .front()
+            .is_some_and(|&(at, _)| at + SENDER_PIPE < now)
+        {
+            self.una_before.pop_front();
+        }
+        let seen = self.una_before.front().map_or(self.una, |&(_, una)| una);
+        self.place(seen).0
     }
 
     /// The frame that packet must be.
@@ -161,11 +192,12 @@ impl Queue {
     }
 
     /// What the sender must report when it begins a message.
-    pub fn check_sent(&mut self, sent: &SentWrite, depth: usize) {
+    pub fn check_sent(&mut self, sent: &SentWrite, depth: usize, now: u64) {
         let index = Self::full_index(sent.wqe.to_u64(), self.begun);
         assert!(index <= self.begun, "message {index} was begun too early");
         let una = self.una_message();
-        assert!(index >= una, "message {index} is retired");
+        let seen = self.una_message_seen(now);
+        assert!(index >= seen, "message {index} is retired, {seen} is not");
         assert!(
             index < una + depth,
             "message {index} has no place in the table"
@@ -206,26 +238,22 @@ impl Queue {
         }
     }
 
-    /// A frame with this PSN has come: it must be the next one, or the one that the sender was sent back to, or,
-    /// when all that was ever sent is acknowledged, the one after it.
+    /// A frame with this PSN has come: it must be the next one that was not dropped, or the one that the sender was sent back to,
+    /// or, when all that was ever sent is acknowledged, the one after it.
     pub fn arrive(&mut self, psn: u32) -> u64 {
         let packet = self
             .packet_of(psn, self.next_frame)
             .unwrap_or_else(|| panic!("PSN {psn:#x} belongs to no packet"));
-        if packet != self.next_frame {
+        let expected = self.next_frame;
+        if packet != expected {
             if let Some(at) = self.rewinds.iter().position(|&rewind| rewind == packet) {
                 self.rewinds.drain(..=at);
+            } else if packet > expected && packet - expected <= self.dropped {
+                self.dropped -= packet - expected;
             } else {
-                assert!(
-                    packet == self.highest && !self.rewinds.is_empty(),
-                    "packet {packet} instead of {}",
-                    self.next_frame
-                );
-                assert_eq!(
-                    self.una, self.highest,
-                    "unacknowledged packets were skipped"
-                );
-                self.rewinds.clear();
+                assert_eq!(packet, self.highest, "instead of {expected}");
+                assert_eq!(self.una, packet, "unacknowledged packets were skipped");
+                self.skips += 1;
             }
         }
         self.next_frame = packet + 1;
@@ -241,11 +269,5 @@ impl Queue {
         let distance = psn.wrapping_sub(self.psn(self.next_frame)) & PSN_MASK;
         let signed = i64::from((distance << 8) as i32 >> 8);
         self.next_frame.saturating_add_signed(signed)
-    }
-
-    /// The next packet was dropped, for its payload could not be read.
-    pub fn lose(&mut self) {
-        self.next_frame += 1;
-        self.highest = self.highest.max(self.next_frame);
     }
 }

@@ -249,7 +249,8 @@ impl World {
         }
     }
 
-    fn state(&self) -> String {
+    /// The queues that are not done.
+    pub fn state(&self) -> String {
         let queues = self
             .queues
             .iter()
@@ -283,7 +284,7 @@ impl World {
                 let queue = &mut self.queues[qp];
                 queue.progress_at = now;
                 if packet > queue.una {
-                    queue.una = packet;
+                    queue.acknowledge(packet, now);
                     self.published.push_back(queue.publish(qp));
                     self.completer_kicks.items.push_back(Kick {
                         qp: (qp as u64).into(),
@@ -379,7 +380,7 @@ impl World {
         }
         let sent: SentWrite = self.sim.get("sent");
         if sent.valid {
-            self.queues[sent.qp.index()].check_sent(&sent, 1 << LOG2_MESSAGES);
+            self.queues[sent.qp.index()].check_sent(&sent, 1 << LOG2_MESSAGES, now);
         }
         let published: SenderPub = self.sim.get("publish");
         if published.valid {
@@ -391,7 +392,7 @@ impl World {
         let error: FetchError = self.sim.get("fetch_error");
         if error.valid {
             self.fetch_errors.push(error.qp.index());
-            self.queues[error.qp.index()].lose();
+            self.queues[error.qp.index()].dropped += 1;
         }
         if self.sim.taken("frame") {
             let beat: Beat = self.sim.get("frame_data");
