@@ -1,4 +1,4 @@
-use crate::bench::{random, Item, Sink, Source};
+use crate::bench::{random, Item, Sink, Source, MAX_CYCLES};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::async_fifo::AsyncFifo;
 use rand::Rng;
@@ -69,6 +69,7 @@ impl Run {
                     outcome.bubbles += 1;
                 }
                 outcome.rd_edges += 1;
+                assert!(outcome.rd_edges < MAX_CYCLES, "the FIFO hangs");
                 next_rd += self.rd_period;
             }
             uut.wr_clock.next = wr.into();

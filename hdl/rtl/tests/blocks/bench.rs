@@ -16,9 +16,13 @@ pub fn random() -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed)
 }
 
+/// Cycles after which a test gives up.
+pub const MAX_CYCLES: usize = 50_000;
+
 /// A circuit with one clock.
 pub struct Bench<U: Block> {
     pub uut: Box<U>,
+    cycles: usize,
     set_clock: fn(&mut U, Clock),
 }
 
@@ -27,7 +31,11 @@ impl<U: Block> Bench<U> {
         let mut uut = Box::new(uut);
         uut.connect_all();
         check_all(uut.as_ref()).expect("the circuit is wired");
-        Self { uut, set_clock }
+        Self {
+            uut,
+            cycles: 0,
+            set_clock,
+        }
     }
 
     /// Lets the inputs of this cycle act, so that its outputs can be read.
@@ -36,8 +44,10 @@ impl<U: Block> Bench<U> {
         assert!(simulate(self.uut.as_mut(), 64), "the circuit oscillates");
     }
 
-    /// Ends the cycle.
+    /// Ends the cycle. No test takes long: what goes on for ever fails here.
     pub fn edge(&mut self) {
+        self.cycles += 1;
+        assert!(self.cycles < MAX_CYCLES, "the circuit hangs");
         (self.set_clock)(&mut self.uut, true.into());
         assert!(simulate(self.uut.as_mut(), 64), "the circuit oscillates");
     }
