@@ -3,6 +3,7 @@
 
 pub mod bar;
 pub mod card;
+pub mod design;
 pub mod dma;
 pub mod host;
 pub mod link;
