@@ -75,7 +75,7 @@ pub struct TxHeader {
     udp_payload3: DFF<Bits<13>>,
     lens3: DFF<FrameLens>,
     av_reg: DFF<AvCfg>,
-    plan: TxFramePlan,
+    frame_plan: TxFramePlan,
     plan_wait: Delay<FramePlan>,
     valid_wait: Delay<Bit>,
     ipv4: TxIpv4,
@@ -109,7 +109,7 @@ impl TxHeader {
             udp_payload3: DFF::default(),
             lens3: DFF::default(),
             av_reg: DFF::default(),
-            plan: TxFramePlan::default(),
+            frame_plan: TxFramePlan::default(),
             plan_wait: Delay::new(IPV4_LATENCY - PLAN_LATENCY),
             valid_wait: Delay::new(IPV4_LATENCY),
             ipv4: TxIpv4::default(),
@@ -147,8 +147,8 @@ impl Logic for TxHeader {
             av_reg
         );
         clock!(
-            self, clock, entry, vectors, pkts, valids, plan, plan_wait, valid_wait, ipv4, bth,
-            bth_wait, hdrs
+            self, clock, entry, vectors, pkts, valids, frame_plan, plan_wait, valid_wait, ipv4,
+            bth, bth_wait, hdrs
         );
 
         // Tables.
@@ -197,11 +197,11 @@ impl Logic for TxHeader {
         self.lens3.d.next.len = self.pkts.data_out.val().len;
         self.lens3.d.next.words = self.words2.q.val();
         self.lens3.d.next.src_off = self.pkts.data_out.val().addr.get_bits::<6>(0);
-        self.plan.hdr_len.next = self.lens3.q.val().hdr_len;
-        self.plan.len.next = self.lens3.q.val().len;
-        self.plan.words.next = self.lens3.q.val().words;
-        self.plan.src_off.next = self.lens3.q.val().src_off;
-        self.plan_wait.data_in.next = self.plan.plan.val();
+        self.frame_plan.hdr_len.next = self.lens3.q.val().hdr_len;
+        self.frame_plan.len.next = self.lens3.q.val().len;
+        self.frame_plan.words.next = self.lens3.q.val().words;
+        self.frame_plan.src_off.next = self.lens3.q.val().src_off;
+        self.plan_wait.data_in.next = self.frame_plan.plan.val();
         self.valid_wait.data_in.next = self.lens3.q.val().valid;
         self.udp_payload3.d.next = self.udp_payload2.q.val();
 
