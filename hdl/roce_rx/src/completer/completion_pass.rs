@@ -421,7 +421,10 @@ impl Logic for CompletionPass {
         self.a7.d.next.wait = self.not_ready.val() & !self.no_rnr_retries.val();
         self.a7.d.next.resume =
             self.is_tick.val() & self.s.val().rnr_wait & self.n6.q.val().expired;
-        self.a7.d.next.arm = self.is_tick.val()
+        // The timer of a disabled QP never expires; it is started so that the scan finds no more to do.
+        self.a7.d.next.arm = self.r6.q.val().valid
+            & (self.r6.q.val().event.kind == kind::TICK)
+            & !self.s.val().failed
             & !self.s.val().rnr_wait
             & !self.s.val().armed
             & self.n6.q.val().outstanding.any();
@@ -480,7 +483,7 @@ impl Logic for CompletionPass {
             | (self.a.val().progress & !self.r7.q.val().state.rnr_wait);
         if self.restart_timer.val() {
             self.n.next.deadline = self.n7.q.val().ack_deadline;
-            self.n.next.forever = self.r7.q.val().cfg.timeout == 0;
+            self.n.next.forever = (self.r7.q.val().cfg.timeout == 0) | !self.r7.q.val().cfg.enabled;
             self.n.next.armed = self.n7.q.val().outstanding.any();
             if self.a.val().settle {
                 self.n.next.armed = !self.n7.q.val().drained;

@@ -217,7 +217,10 @@ impl Logic for RxVerdict {
         self.out_verdict.d.next.qp = self.d.val().qp;
         self.out_verdict.d.next.wqe = self.d.val().rq;
         self.out_verdict.d.next.byte_len = self.placed1.q.val().total;
-        self.out_verdict.d.next.imm = self.d.val().imm;
+        self.out_verdict.d.next.imm = 0.into();
+        if self.d.val().class.imm {
+            self.out_verdict.d.next.imm = self.d.val().imm;
+        }
         if self.d.val().class.send {
             self.out_verdict.d.next.opcode = RECV.into();
         } else {

@@ -21,15 +21,15 @@ const UNIT: u64 = 1024;
 const PSN_MASK: u32 = 0xFF_FFFF;
 
 /// The sending half of a QP, as far as the completer sees it.
-struct Requester {
-    qp: usize,
-    psn: u32,
-    begun: u16,
-    posted: u16,
+pub struct Requester {
+    pub qp: usize,
+    pub psn: u32,
+    pub begun: u16,
+    pub posted: u16,
 }
 
 impl Requester {
-    fn start(world: &mut World, qp: usize, cfg: &CompleterCfg) -> Self {
+    pub fn start(world: &mut World, qp: usize, cfg: &CompleterCfg) -> Self {
         world.configure_sq(qp);
         world.configure_completer(qp, cfg);
         let requester = Self {
@@ -58,7 +58,7 @@ impl Requester {
         });
     }
 
-    fn post(&mut self, world: &mut World, count: u16) {
+    pub fn post(&mut self, world: &mut World, count: u16) {
         self.posted = self.posted.wrapping_add(count);
         world.sq_pubs.push_back(SqPub {
             valid: true,
@@ -68,7 +68,7 @@ impl Requester {
     }
 
     /// Begins and sends a message of so many packets.
-    fn send_as(
+    pub fn send_as(
         &mut self,
         world: &mut World,
         packets: u32,
@@ -99,11 +99,11 @@ impl Requester {
         self.publish(world);
     }
 
-    fn send(&mut self, world: &mut World, packets: u32) {
+    pub fn send(&mut self, world: &mut World, packets: u32) {
         self.send_as(world, packets, WrOpcode::RdmaWrite, true, packets * 1024);
     }
 
-    fn response(&self, psn: u32, syndrome: u8) -> Vec<u8> {
+    pub fn response(&self, psn: u32, syndrome: u8) -> Vec<u8> {
         Packet {
             opcode: rc::ACKNOWLEDGE,
             qpn: self.qp as u32,
@@ -561,8 +561,8 @@ fn qps_retire_in_any_mixture() {
         .collect();
     // Per QP: PSN after the last one of each message.
     let mut ends: Vec<Vec<u32>> = vec![Vec::new(); QPS];
-    let mut una = vec![0xFF_FFF0u32; QPS];
-    let mut done = vec![0usize; QPS];
+    let mut una = [0xFF_FFF0u32; QPS];
+    let mut done = [0usize; QPS];
     for _ in 0..1500 {
         let qp = world.rng.gen_range(0..QPS);
         if world.rng.gen_bool(0.5) && ends[qp].len() - done[qp] < 16 {

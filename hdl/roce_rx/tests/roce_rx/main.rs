@@ -1,5 +1,6 @@
 //! The receive side, Verilated, in a world of models.
 
+mod chaos;
 mod completions;
 mod moving;
 mod packet;

@@ -1,9 +1,10 @@
 //! How fast it goes.
 
+use crate::completions::Requester;
 use crate::packet::Packet;
 use crate::requests::{ready, start_psn, KEY};
 use crate::sim::random;
-use crate::world::{responder, Region, World, QPS, SMOOTH};
+use crate::world::{completer, responder, Region, World, QPS, SMOOTH};
 use ferroce_abi::opcode::rc;
 
 /// Sends WRITEs without a pause on the wire, and gives the cycles a packet from the first packet on the wire
@@ -94,4 +95,51 @@ fn acknowledgements_are_taken_every_second_cycle() {
     let cycles = (world.sim.cycle - start) as f64 / packets as f64;
     println!("{cycles:.2} cycles an answer");
     assert!(cycles < 2.3, "{cycles} cycles an answer");
+}
+
+/// Sixteen messages a QP are acknowledged, one by one or all at once: cycles from the first response to the last CQE.
+fn retire(qps: usize, one_by_one: bool) -> f64 {
+    let mut world = ready(random(), SMOOTH);
+    let mut requesters: Vec<Requester> = (0..qps)
+        .map(|qp| Requester::start(&mut world, qp, &completer(qp, 100)))
+        .collect();
+    for _ in 0..16 {
+        for requester in &mut requesters {
+            requester.send(&mut world, 1);
+        }
+    }
+    world.settle();
+    let first = if one_by_one { 100 } else { 115 };
+    for psn in first..116 {
+        for requester in &requesters {
+            world.send_frame(&requester.response(psn, 0x1F), false);
+        }
+    }
+    while world.sim.get::<bool>("tx_cqes_valid") || world.tx_cqes.is_empty() {
+        world.cycle();
+    }
+    let start = world.sim.cycle;
+    while world.tx_cqes.len() < 16 * qps {
+        world.cycle();
+    }
+    (world.sim.cycle - start) as f64 / (16 * qps) as f64
+}
+
+#[test]
+fn messages_retire_at_the_rate_of_the_wire() {
+    for (qps, one_by_one, most) in [
+        // A pass of one QP after the other, and the way through the FIFO of repeated events.
+        (1, true, 9.0),
+        (1, false, 14.0),
+        // Passes of several QPs overlap; a response comes every second cycle.
+        (QPS, true, 3.0),
+        (QPS, false, 2.5),
+    ] {
+        let cycles = retire(qps, one_by_one);
+        println!("{qps} QPs, one by one {one_by_one}: {cycles:.2} cycles a message");
+        assert!(
+            cycles <= most,
+            "{qps} QPs, one by one {one_by_one}: {cycles}"
+        );
+    }
 }

@@ -175,7 +175,7 @@ fn writes_reach_their_address() {
     assert!(world.promised.is_empty());
 
     let only = packet(rc::WRITE_ONLY, 3, 33);
-    expect(&mut world, &[only.clone()], &[(3, ACK, 2)]);
+    expect(&mut world, std::slice::from_ref(&only), &[(3, ACK, 2)]);
     assert_eq!(world.memory_at(0x10000, 33), only.payload);
     assert_eq!(world.take_rx_cqes(), []);
 
@@ -229,14 +229,14 @@ fn duplicates_are_acknowledged_and_nothing_else() {
     let mut world = ready(random(), SMOOTH);
     world.post_receive(0, buffer(0x10000, 64));
     let only = packet(rc::SEND_ONLY, 0, 10);
-    expect(&mut world, &[only.clone()], &[(0, ACK, 1)]);
+    expect(&mut world, std::slice::from_ref(&only), &[(0, ACK, 1)]);
     assert_eq!(world.take_rx_cqes(), [received(0, 10)]);
     let written = world.bytes_written();
     let mut changed = only;
     changed.payload = vec![0xFF; 60];
     changed.ackreq = false;
     let mut write = packet(rc::WRITE_ONLY, 0, 100);
-    write.psn -= 0x10_0000;
+    write.psn = write.psn.wrapping_sub(0x10_0000);
     let read = Packet {
         opcode: rc::READ_REQUEST,
         payload: Vec::new(),
@@ -440,7 +440,8 @@ fn longest_message_is_legal() {
 
 #[test]
 fn writes_need_rights() {
-    let variants: [&dyn Fn(&mut Packet, &mut World); 6] = [
+    type Variant<'a> = &'a dyn Fn(&mut Packet, &mut World);
+    let variants: [Variant; 6] = [
         &|packet, _| packet.rkey ^= 1,
         &|packet, _| packet.va = 0xFFFF,
         &|packet, _| packet.va = 0x20000 - 39,
@@ -520,7 +521,11 @@ fn without_a_receive_wqe_nothing_advances() {
             &[(offset, RNR, 0)],
         );
         assert_eq!(world.bytes_written(), written);
-        expect(&mut world, &[request.clone()], &[(offset, RNR, 0)]);
+        expect(
+            &mut world,
+            std::slice::from_ref(&request),
+            &[(offset, RNR, 0)],
+        );
         assert_eq!((world.take_rx_cqes(), world.consumed.len()), (vec![], 0));
         world.post_receive(0, buffer(0x10000, 2048));
         let msn = u32::from(request.opcode != rc::SEND_FIRST);
@@ -616,7 +621,8 @@ fn local_faults_are_the_receivers() {
 #[test]
 fn strangers_are_ignored() {
     let mut world = ready(random(), SMOOTH);
-    let cases: [(&dyn Fn(&mut Packet), Counter); 7] = [
+    type Change<'a> = &'a dyn Fn(&mut Packet);
+    let cases: [(Change, Counter); 7] = [
         (&|p| p.qpn = QPS as u32, Counter::RxDropQpn),
         (&|p| p.qpn = 0xFF_FFFF, Counter::RxDropQpn),
         (&|p| p.qpn = 1 << 14, Counter::RxDropQpn),
@@ -677,7 +683,7 @@ fn strangers_are_ignored() {
 fn qps_do_not_disturb_each_other() {
     let mut world = ready(random(), SMOOTH);
     let mut expected = vec![Vec::new(); QPS];
-    let mut next = vec![0; QPS];
+    let mut next = [0; QPS];
     for _ in 0..400 {
         let qp = world.rng.gen_range(0..QPS);
         let offset = next[qp];

@@ -132,7 +132,31 @@ pub struct World {
     /// Cycles in which frames ended on the wire.
     pub frame_cycles: Vec<u64>,
     pub last_write: u64,
+    /// Frames that were kept or dropped, by the parser's events.
+    pub judged_frames: u64,
     quiet: u64,
+}
+
+/// Frames that the parser's events of a cycle say are through.
+fn judged(events: &RxEvents) -> u64 {
+    let p = &events.parse;
+    [
+        p.packets,
+        p.drop_fcs,
+        p.drop_runt,
+        p.drop_oversize,
+        p.drop_not_roce,
+        p.drop_ip_checksum,
+        p.drop_length,
+        p.drop_icrc,
+        p.drop_tver,
+        p.drop_overflow,
+        p.drop_address,
+        p.drop_opcode,
+    ]
+    .map(u64::from)
+    .iter()
+    .sum()
 }
 
 fn counts(events: &RxEvents) -> Vec<(Counter, u64)> {
@@ -267,6 +291,7 @@ impl World {
             promised: HashMap::new(),
             frame_cycles: Vec::new(),
             last_write: 0,
+            judged_frames: 0,
             quiet: 0,
         };
         let port = PortCfg {
@@ -540,6 +565,7 @@ impl World {
             );
         }
         let events: RxEvents = self.sim.get("events");
+        self.judged_frames += judged(&events);
         for (counter, count) in counts(&events) {
             *self.counters.entry(counter).or_default() += count;
         }
