@@ -41,6 +41,8 @@ pub struct FrameFifo {
     /// Place after the last complete frame.
     commit_ptr: DFF<Bits<16>>,
     rd_ptr: DFF<Bits<16>>,
+    /// `rd_ptr + 1`, with bit 0 inverted because it starts at 1.
+    rd_ahead: DFF<Bits<16>>,
     wr_next: Signal<Local, Bits<16>>,
     rd_next: Signal<Local, Bits<16>>,
     fill: DFF<Bits<16>>,
@@ -94,6 +96,7 @@ impl FrameFifo {
             wr_ptr: DFF::default(),
             commit_ptr: DFF::default(),
             rd_ptr: DFF::default(),
+            rd_ahead: DFF::default(),
             wr_next: Signal::default(),
             rd_next: Signal::default(),
             fill: DFF::default(),
@@ -118,9 +121,9 @@ impl FrameFifo {
 impl Logic for FrameFifo {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(self, clock, wr_ptr, commit_ptr, rd_ptr, fill, full, beats, at_limit);
+        dff_setup!(self, clock, wr_ptr, commit_ptr, fill, full, beats, at_limit);
         dff_setup!(self, clock, discarding, overflow_pulse, discarded_pulse);
-        dff_setup!(self, clock, waiting, mid_valid, out_valid);
+        dff_setup!(self, clock, rd_ptr, rd_ahead, waiting, mid_valid, out_valid);
         self.ram.wr_clock.next = self.clock.val();
         self.ram.rd_clock.next = self.clock.val();
 
@@ -134,7 +137,7 @@ impl Logic for FrameFifo {
         self.abandon.next = self.no_room.val()
             | self.at_limit.q.val()
             | (self.input.data.val().last & self.input.data.val().err);
-        self.ram.wr_valid.next = self.arrives.val();
+        self.ram.wr_valid.next = self.arrives.val() & !self.no_room.val();
         self.ram.wr_addr.next = bit_cast::<20, 16>(self.wr_ptr.q.val());
         self.ram.wr_data.next = self.input.data.val();
         self.wr_next.next = (self.wr_ptr.q.val() + 1) & self.ptr_mask.val();
@@ -180,10 +183,11 @@ impl Logic for FrameFifo {
         self.ram.rd_en.next = self.load_first.val();
         self.ram.out_en.next = self.load_out.val();
         self.ram.rd_addr.next = bit_cast::<20, 16>(self.rd_ptr.q.val());
-        self.rd_next.next = (self.rd_ptr.q.val() + 1) & self.ptr_mask.val();
+        self.rd_next.next = self.rd_ahead.q.val() ^ 1;
         self.waiting.d.next = self.rd_ptr.q.val() != self.commit_ptr.q.val();
         if self.load_first.val() & self.waiting.q.val() {
             self.rd_ptr.d.next = self.rd_next.val();
+            self.rd_ahead.d.next = ((self.rd_next.val() + 1) & self.ptr_mask.val()) ^ 1;
             self.waiting.d.next = self.rd_next.val() != self.commit_ptr.q.val();
         }
     }
