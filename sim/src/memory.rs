@@ -44,6 +44,20 @@ impl HostMemory {
         addr
     }
 
+    /// Maps `len` zeroed bytes at `addr`, for a peer that has chosen the address itself.
+    ///
+    /// # Panics
+    /// Any of the bytes is mapped already, or they wrap.
+    pub fn map(&mut self, addr: u64, len: usize) {
+        let end = addr
+            .checked_add(len as u64)
+            .unwrap_or_else(|| panic!("{len} bytes at {addr:#x} wrap"));
+        let below = self.regions.range(..end).next_back();
+        let free = below.is_none_or(|(&base, region)| base + region.len() as u64 <= addr);
+        assert!(free, "{len} bytes at {addr:#x} overlap a region");
+        self.regions.insert(addr, vec![0; len].into_boxed_slice());
+    }
+
     /// Removes the region that begins at `addr`; later accesses fail.
     pub fn release(&mut self, addr: u64) {
         self.regions.remove(&addr);
@@ -93,6 +107,24 @@ mod tests {
         assert_eq!(memory.slice(b, 5000).unwrap(), vec![0; 5000]);
         memory.slice_mut(b + 4999, 1).unwrap()[0] = 7;
         assert_eq!(memory.slice(b + 4990, 10).unwrap()[9], 7);
+    }
+
+    #[test]
+    fn chosen_addresses_are_mapped_as_they_are() {
+        let mut memory = HostMemory::default();
+        memory.map(0x1001, 7);
+        assert_eq!(memory.slice(0x1001, 7).unwrap(), [0; 7]);
+        assert!(memory.slice(0x1000, 1).is_err());
+        memory.map(0x1008, 1);
+        assert_eq!(memory.allocate(1, 4096, 0), FIRST_ADDRESS);
+    }
+
+    #[test]
+    #[should_panic(expected = "overlap")]
+    fn mapped_bytes_are_not_mapped_again() {
+        let mut memory = HostMemory::default();
+        memory.map(0x1001, 7);
+        memory.map(0x1000, 2);
     }
 
     #[test]

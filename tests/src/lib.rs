@@ -1,1 +1,10 @@
-//! ferroce-tests
+//! What the whole-system tests share. The tests themselves are in `tests/`: Verilated cards with the driver on top
+//! and a cable, or a software peer, in between.
+
+pub mod image;
+pub mod model;
+pub mod open;
+pub mod peer;
+pub mod seed;
+pub mod setup;
+pub mod traffic;
