@@ -42,7 +42,7 @@ pub struct MrChecker {
     s1: DFF<MrCheck>,
     /// Rights, and the lower half of the offset in the region.
     s4_rights: DFF<Bit>,
-    s4_empty: DFF<Bit>,
+    s4_some: DFF<Bit>,
     s4_len: DFF<Bits<32>>,
     s4_offset: DFF<Bits<33>>,
     s4_va_high: DFF<Bits<32>>,
@@ -50,24 +50,24 @@ pub struct MrChecker {
     s4_size: DFF<Bits<64>>,
     /// Upper half of the offset, lower half of the room behind it.
     s5_rights: DFF<Bit>,
-    s5_empty: DFF<Bit>,
+    s5_some: DFF<Bit>,
     s5_len: DFF<Bits<32>>,
     s5_offset_high: DFF<Bits<33>>,
     s5_size_high: DFF<Bits<32>>,
     s5_room: DFF<Bits<33>>,
     /// Upper half of the room.
     s6_rights: DFF<Bit>,
-    s6_empty: DFF<Bit>,
+    s6_some: DFF<Bit>,
     s6_len: DFF<Bits<32>>,
     s6_room: DFF<Bits<32>>,
     s6_room_high: DFF<Bits<33>>,
     /// Comparison.
     s7_rights: DFF<Bit>,
-    s7_empty: DFF<Bit>,
+    s7_some: DFF<Bit>,
     s7_inside: DFF<Bit>,
     s7_fits: DFF<Bit>,
     s7_much_room: DFF<Bit>,
-    s8_ok: DFF<Bit>,
+    s8_denied: DFF<Bit>,
     region: Signal<Local, MrCfg>,
     asked: Signal<Local, MrCheck>,
 }
@@ -93,29 +93,29 @@ impl MrChecker {
             write: DFF::default(),
             s1: DFF::default(),
             s4_rights: DFF::default(),
-            s4_empty: DFF::default(),
+            s4_some: DFF::default(),
             s4_len: DFF::default(),
             s4_offset: DFF::default(),
             s4_va_high: DFF::default(),
             s4_base_high: DFF::default(),
             s4_size: DFF::default(),
             s5_rights: DFF::default(),
-            s5_empty: DFF::default(),
+            s5_some: DFF::default(),
             s5_len: DFF::default(),
             s5_offset_high: DFF::default(),
             s5_size_high: DFF::default(),
             s5_room: DFF::default(),
             s6_rights: DFF::default(),
-            s6_empty: DFF::default(),
+            s6_some: DFF::default(),
             s6_len: DFF::default(),
             s6_room: DFF::default(),
             s6_room_high: DFF::default(),
             s7_rights: DFF::default(),
-            s7_empty: DFF::default(),
+            s7_some: DFF::default(),
             s7_inside: DFF::default(),
             s7_fits: DFF::default(),
             s7_much_room: DFF::default(),
-            s8_ok: DFF::default(),
+            s8_denied: DFF::default(),
             region: Signal::default(),
             asked: Signal::default(),
         }
@@ -140,29 +140,29 @@ impl Logic for MrChecker {
             write,
             s1,
             s4_rights,
-            s4_empty,
+            s4_some,
             s4_len,
             s4_offset,
             s4_va_high,
             s4_base_high,
             s4_size,
             s5_rights,
-            s5_empty,
+            s5_some,
             s5_len,
             s5_offset_high,
             s5_size_high,
             s5_room,
             s6_rights,
-            s6_empty,
+            s6_some,
             s6_len,
             s6_room,
             s6_room_high,
             s7_rights,
-            s7_empty,
+            s7_some,
             s7_inside,
             s7_fits,
             s7_much_room,
-            s8_ok
+            s8_denied
         );
         clock!(self, clock, regions, questions);
 
@@ -189,7 +189,7 @@ impl Logic for MrChecker {
             & (self.region.val().pd == self.asked.val().pd)
             & !(self.asked.val().access & !self.region.val().access).any()
             & !(self.asked.val().key.get_bits::<24>(8) & self.beyond.val()).any();
-        self.s4_empty.d.next = self.asked.val().len == 0;
+        self.s4_some.d.next = self.asked.val().len.any();
         self.s4_len.d.next = self.asked.val().len;
         self.s4_offset.d.next = bit_cast::<33, 32>(self.asked.val().va.get_bits::<32>(0))
             - bit_cast::<33, 32>(self.region.val().base.get_bits::<32>(0));
@@ -199,7 +199,7 @@ impl Logic for MrChecker {
 
         // Bit 32 of a difference is its borrow.
         self.s5_rights.d.next = self.s4_rights.q.val();
-        self.s5_empty.d.next = self.s4_empty.q.val();
+        self.s5_some.d.next = self.s4_some.q.val();
         self.s5_len.d.next = self.s4_len.q.val();
         self.s5_offset_high.d.next = bit_cast::<33, 32>(self.s4_va_high.q.val())
             - bit_cast::<33, 32>(self.s4_base_high.q.val())
@@ -210,7 +210,7 @@ impl Logic for MrChecker {
 
         // A position before the region (borrow) counts as no room.
         self.s6_rights.d.next = self.s5_rights.q.val() & !self.s5_offset_high.q.val().get_bit(32);
-        self.s6_empty.d.next = self.s5_empty.q.val();
+        self.s6_some.d.next = self.s5_some.q.val();
         self.s6_len.d.next = self.s5_len.q.val();
         self.s6_room.d.next = self.s5_room.q.val().get_bits::<32>(0);
         self.s6_room_high.d.next = bit_cast::<33, 32>(self.s5_size_high.q.val())
@@ -218,16 +218,16 @@ impl Logic for MrChecker {
             - bit_cast::<33, 1>(self.s5_room.q.val().get_bits::<1>(32));
 
         self.s7_rights.d.next = self.s6_rights.q.val();
-        self.s7_empty.d.next = self.s6_empty.q.val();
+        self.s7_some.d.next = self.s6_some.q.val();
         self.s7_inside.d.next = !self.s6_room_high.q.val().get_bit(32);
         self.s7_much_room.d.next = self.s6_room_high.q.val().get_bits::<32>(0).any();
         self.s7_fits.d.next = self.s6_len.q.val() <= self.s6_room.q.val();
 
-        self.s8_ok.d.next = self.s7_empty.q.val()
-            | (self.s7_rights.q.val()
+        self.s8_denied.d.next = self.s7_some.q.val()
+            & !(self.s7_rights.q.val()
                 & self.s7_inside.q.val()
                 & (self.s7_much_room.q.val() | self.s7_fits.q.val()));
-        self.answer.next.ok = self.s8_ok.q.val();
+        self.answer.next.ok = !self.s8_denied.q.val();
     }
 }
 
