@@ -106,6 +106,54 @@ fn a_field_without_a_value_is_a_latch() {
 }
 
 #[test]
+fn branches_must_give_the_same_fields_a_value() {
+    #[derive(LogicStruct, Default, Copy, Clone, Debug, PartialEq)]
+    struct Two {
+        low: Bits<4>,
+        high: Bits<4>,
+    }
+    #[derive(LogicBlock, Default)]
+    struct Either {
+        pub a: Signal<In, Bits<4>>,
+        pub y: Signal<Out, Two>,
+    }
+    impl Logic for Either {
+        #[kernel]
+        fn update(&mut self) {
+            if self.a.val().any() {
+                self.y.next.low = self.a.val();
+                self.y.next.high = 1.into();
+            } else {
+                self.y.next.high = self.a.val();
+            }
+        }
+    }
+    let error = refusal(&Either::default());
+    assert!(
+        matches!(&error, EmitError::Latch { signal, .. } if signal == "y"),
+        "{error}"
+    );
+}
+
+#[test]
+fn conditions_are_part_of_a_loop() {
+    module!(Condition, |self| {
+        dff_setup!(self, clock, held);
+        self.local.next = self.a.val();
+        self.inner.a.next = self.local.val();
+        if self.inner.y.val() == 3 {
+            self.inner.a.next = 0.into();
+        }
+        self.y.next = self.inner.y.val();
+    });
+    let error = refusal(&Condition::default());
+    assert!(
+        matches!(&error, EmitError::CombinationalLoop { signals, .. } if signals.len() == 2),
+        "{error}"
+    );
+}
+
+#[test]
 fn inputs_of_sub_blocks_need_a_driver() {
     module!(Open, |self| {
         dff_setup!(self, clock, held);

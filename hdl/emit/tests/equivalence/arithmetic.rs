@@ -78,6 +78,7 @@ struct Shifts {
     pub gone: Signal<Out, W>,
     pub low: Signal<Out, Bits<4>>,
     pub sum_shifted: Signal<Out, Bits<4>>,
+    pub nested: Signal<Out, Bits<70>>,
 }
 
 impl Logic for Shifts {
@@ -91,6 +92,8 @@ impl Logic for Shifts {
         self.far_right.next = self.wide.val() >> self.far.val();
         self.one_hot.next = 1 << self.narrow.val();
         self.gone.next = self.value.val() << 24;
+        self.nested.next =
+            self.wide.val() >> (bit_cast::<7, 5>(self.narrow.val()) << self.amount.val());
         self.low.next = bit_cast::<4, 24>(self.value.val() << self.amount.val());
         self.sum_shifted.next =
             bit_cast::<4, 24>((self.value.val() + self.value.val() + 7) >> self.amount.val());

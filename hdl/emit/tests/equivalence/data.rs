@@ -38,6 +38,7 @@ struct Fields {
     pub bits: Signal<Out, Bits<55>>,
     pub low: Signal<Out, Bits<3>>,
     pub picked: Signal<Out, Bits<4>>,
+    pub inside: Signal<Out, Bits<2>>,
     pub state: Signal<Out, State>,
 }
 
@@ -61,6 +62,7 @@ impl Logic for Fields {
         self.bits.next = self.input.val().into();
         self.low.next = self.input.val().inner.low;
         self.picked.next = self.input.val().tail.get_bits::<4>(self.at.val().index());
+        self.inside.next = self.input.val().tail.get_bits::<2>(self.at.val().index());
         self.state.next = self.input.val().state;
     }
 }
@@ -168,3 +170,101 @@ impl Logic for Parameters {
 }
 register_leaf!("parameters_on", || Parameters::new(1000, true));
 register_leaf!("parameters_off", || Parameters::new(7, false));
+
+/// Everything that is computed when the hardware is generated.
+#[derive(LogicBlock, Module)]
+struct Folded {
+    pub sums: Signal<Out, Bits<24>>,
+    pub differences: Signal<Out, Bits<24>>,
+    pub bitwise: Signal<Out, Bits<24>>,
+    pub shifts: Signal<Out, Bits<24>>,
+    pub parts: Signal<Out, Bits<24>>,
+    pub tests: Signal<Out, Bits<16>>,
+    pub logic: Signal<Out, Bits<8>>,
+    a: Constant<Bits<24>>,
+    b: Constant<Bits<24>>,
+    p: Constant<Bit>,
+    q: Constant<Bit>,
+    found: Signal<Local, Bits<16>>,
+}
+
+impl Folded {
+    fn new(a: u64, b: u64, p: bool, q: bool) -> Self {
+        Self {
+            sums: Default::default(),
+            differences: Default::default(),
+            bitwise: Default::default(),
+            shifts: Default::default(),
+            parts: Default::default(),
+            tests: Default::default(),
+            logic: Default::default(),
+            a: Constant::new(a.into()),
+            b: Constant::new(b.into()),
+            p: Constant::new(p),
+            q: Constant::new(q),
+            found: Default::default(),
+        }
+    }
+}
+
+impl Logic for Folded {
+    #[kernel]
+    fn update(&mut self) {
+        self.sums.next = self.a.val() + self.b.val() + 0xFF_FF00;
+        self.differences.next = 3 - self.a.val() - self.b.val();
+        self.bitwise.next = self.a.val() & self.b.val() | !self.a.val() ^ self.b.val();
+        self.shifts.next = self.a.val() << 5 | self.b.val() >> 7 | self.a.val() >> 24;
+        self.parts.next = bit_cast::<24, 9>(self.a.val().get_bits::<9>(3))
+            | bit_cast::<24, 12>(bit_cast::<12, 24>(self.b.val())) << 10
+            | self.a.val().replace_bit(23, self.p.val());
+        self.found.next = 0.into();
+        if self.a.val() == self.b.val() {
+            self.found.next = self.found.val() | 0x1;
+        }
+        if self.a.val() != self.b.val() {
+            self.found.next = self.found.val() | 0x2;
+        }
+        if self.a.val() < self.b.val() {
+            self.found.next = self.found.val() | 0x4;
+        }
+        if self.a.val() <= self.b.val() {
+            self.found.next = self.found.val() | 0x8;
+        }
+        if self.a.val() > self.b.val() {
+            self.found.next = self.found.val() | 0x10;
+        }
+        if self.a.val() >= self.b.val() {
+            self.found.next = self.found.val() | 0x20;
+        }
+        if signed_cast(self.a.val()) < signed_cast(self.b.val()) {
+            self.found.next = self.found.val() | 0x40;
+        }
+        if signed_cast(self.a.val()) >= signed_cast(self.b.val()) {
+            self.found.next = self.found.val() | 0x80;
+        }
+        if self.a.val().any() {
+            self.found.next = self.found.val() | 0x100;
+        }
+        if self.a.val().all() {
+            self.found.next = self.found.val() | 0x200;
+        }
+        if self.a.val().xor() {
+            self.found.next = self.found.val() | 0x400;
+        }
+        self.tests.next = self.found.val();
+        self.logic.next = 0.into();
+        if self.p.val() && self.q.val() {
+            self.logic.next = 1.into();
+        } else if self.p.val() || self.q.val() {
+            self.logic.next = 2.into();
+        } else if !self.p.val() {
+            self.logic.next = 3.into();
+        }
+    }
+}
+register_leaf!("folded_1", || Folded::new(0xFF_FFFF, 1, true, false));
+register_leaf!("folded_2", || Folded::new(0, 0, false, false));
+register_leaf!("folded_3", || Folded::new(0x12_3456, 0x80_0001, true, true));
+register_leaf!("folded_4", || Folded::new(
+    0x80_0000, 0x7F_FFFF, false, true
+));

@@ -103,6 +103,8 @@ struct Through {
     pub a: Signal<In, Bits<8>>,
     pub b: Signal<In, Bits<8>>,
     pub y: Signal<Out, Bits<8>>,
+    pub same: Signal<Out, Bits<8>>,
+    pub third: Signal<Out, Bits<8>>,
     first: Reused,
     second: Reused,
 }
@@ -115,6 +117,8 @@ impl Logic for Through {
         self.first.b.next = self.b.val();
         self.second.b.next = self.first.late.val();
         self.y.next = self.second.chained.val();
+        self.same.next = self.second.chained.val();
+        self.third.next = self.first.b.val() ^ self.y.val() + 1;
         if self.b.val().any() {
             self.first.a.next = self.a.val();
             self.second.a.next = self.first.running.val() & self.first.early.val();

@@ -16,6 +16,8 @@ struct Casts {
     pub extended_sum: Signal<Out, Bits<64>>,
     pub compared: Signal<Out, Bit>,
     pub from_literal: Signal<Out, Bits<100>>,
+    pub of_extended: Signal<Out, Bits<6>>,
+    pub across: Signal<Out, Bits<6>>,
 }
 
 impl Logic for Casts {
@@ -28,6 +30,8 @@ impl Logic for Casts {
         self.back.next = bit_cast::<40, 33>(bit_cast::<33, 40>(!self.a.val()));
         self.extended_sum.next = bit_cast::<64, 40>(self.a.val() + self.b.val()) + 1;
         self.compared.next = bit_cast::<8, 40>(self.a.val() + 1) == bit_cast::<8, 40>(self.b.val());
+        self.of_extended.next = bit_cast::<64, 40>(self.a.val()).get_bits::<6>(11);
+        self.across.next = bit_cast::<64, 40>(self.a.val() ^ self.b.val()).get_bits::<6>(37);
         self.from_literal.next = bits::<100>(0xFFFF_FFFF_FFFF) + bit_cast::<100, 40>(self.a.val());
     }
 }
@@ -52,6 +56,7 @@ struct GetBits {
     pub bit_of_sum: Signal<Out, Bit>,
     pub of_shift: Signal<Out, Bits<6>>,
     pub small_bit: Signal<Out, Bit>,
+    pub of_shifted_place: Signal<Out, Bits<4>>,
 }
 
 impl Logic for GetBits {
@@ -71,6 +76,10 @@ impl Logic for GetBits {
         self.bit_of_sum.next = (self.small.val() - 1).get_bit(19);
         self.of_shift.next = (self.small.val() >> self.lane.val()).get_bits::<6>(2);
         self.small_bit.next = self.small.val().get_bit(self.place.val().index());
+        self.of_shifted_place.next = self
+            .data
+            .val()
+            .get_bits::<4>((bit_cast::<9, 3>(self.lane.val()) << self.lane.val()).index());
     }
 }
 register_leaf!("get_bits", GetBits::default, |inputs: &mut Inputs| {
