@@ -3,7 +3,8 @@
 use ferroce_emit::prelude::*;
 
 /// Listens to a stream and remembers whether its source ever broke the rule that `valid` and
-/// `data` hold until the transfer.
+/// `data` hold until the transfer. It compares whole items in one cycle, so it belongs into testbenches, not
+/// into a card.
 #[derive(LogicBlock, Module, Default)]
 pub struct StreamCheck<T: Synth> {
     /// Clock.
