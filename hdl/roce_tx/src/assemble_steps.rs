@@ -45,14 +45,18 @@ pub struct AssembleSteps {
     pub data: Signal<Out, Bits<512>>,
     /// Header of its frame.
     pub hdr: Signal<Out, Bits<592>>,
+    /// A step of this frame was taken.
+    started: DFF<Bit>,
     /// Index of the next frame beat.
     index: DFF<Bits<7>>,
     /// It is not 0.
     begun: DFF<Bit>,
     /// Payload beats used.
     used: DFF<Bits<7>>,
-    /// Some are.
-    src_begun: DFF<Bit>,
+    /// Once started: the next step takes a payload beat.
+    need_next: DFF<Bit>,
+    /// Once started: the next step is the last.
+    last_next: DFF<Bit>,
     step_reg: DFF<AssembleStep>,
     data_reg: DFF<Bits<512>>,
     hdr_reg: DFF<Bits<592>>,
@@ -60,17 +64,24 @@ pub struct AssembleSteps {
     load_only: Signal<Local, Bit>,
     go: Signal<Local, Bit>,
     last: Signal<Local, Bit>,
+    index_after: Signal<Local, Bits<7>>,
+    used_after: Signal<Local, Bits<7>>,
 }
 
 impl Logic for AssembleSteps {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(self, clock, index, begun, used, src_begun, step_reg, data_reg, hdr_reg);
-        self.need.next = (self.used.q.val() != self.frame.data.val().plan.src_beats)
-            & (self.begun.q.val() | !self.frame.data.val().plan.lag);
-        self.load_only.next = self.frame.data.val().plan.lead & !self.src_begun.q.val();
-        self.last.next =
-            (self.index.q.val() == self.frame.data.val().plan.last_index) & !self.load_only.val();
+        dff_setup!(
+            self, clock, started, index, begun, used, need_next, last_next, step_reg, data_reg,
+            hdr_reg
+        );
+        self.need.next = self.frame.data.val().plan.first_need;
+        self.last.next = self.frame.data.val().plan.one_step;
+        if self.started.q.val() {
+            self.need.next = self.need_next.q.val();
+            self.last.next = self.last_next.q.val();
+        }
+        self.load_only.next = self.frame.data.val().plan.lead & !self.started.q.val();
         self.go.next = self.frame.valid.val()
             & !self.hold.val()
             & (self.payload.valid.val() | !self.need.val());
@@ -78,20 +89,23 @@ impl Logic for AssembleSteps {
             self.last.val() & !self.hold.val() & (self.payload.valid.val() | !self.need.val());
         self.payload.ready.next = self.frame.valid.val() & !self.hold.val() & self.need.val();
 
+        self.index_after.next = self.index.q.val() + 1;
+        if self.load_only.val() {
+            self.index_after.next = self.index.q.val();
+        }
+        self.used_after.next = self.used.q.val() + bit_cast::<7, 1>(self.need.val().into());
         if self.go.val() {
-            if self.need.val() {
-                self.used.d.next = self.used.q.val() + 1;
-                self.src_begun.d.next = true;
-            }
-            if !self.load_only.val() {
-                self.index.d.next = self.index.q.val() + 1;
-                self.begun.d.next = true;
-            }
+            self.started.d.next = true;
+            self.begun.d.next = !self.load_only.val();
+            self.index.d.next = self.index_after.val();
+            self.used.d.next = self.used_after.val();
+            self.need_next.d.next = self.used_after.val() != self.frame.data.val().plan.src_beats;
+            self.last_next.d.next = self.index_after.val() == self.frame.data.val().plan.last_index;
             if self.last.val() {
-                self.used.d.next = 0.into();
-                self.src_begun.d.next = false;
-                self.index.d.next = 0.into();
+                self.started.d.next = false;
                 self.begun.d.next = false;
+                self.index.d.next = 0.into();
+                self.used.d.next = 0.into();
             }
         }
 

@@ -59,8 +59,10 @@ pub struct FramePlan {
     pub shift: Bits<6>,
     /// The payload's first beat only begins the first frame beat: one more must come first.
     pub lead: Bit,
-    /// The header fills the first frame beat, which needs no payload.
-    pub lag: Bit,
+    /// The first step takes a payload beat: there is payload, and the header does not fill the first frame beat.
+    pub first_need: Bit,
+    /// The frame takes one step: it has one beat, which needs at most one payload beat.
+    pub one_step: Bit,
 }
 
 /// A packet was dropped because its payload could not be read from host memory.

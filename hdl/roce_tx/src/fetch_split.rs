@@ -33,6 +33,7 @@ pub struct FetchSplit {
     pub from: StreamIn<FetchReq>,
     /// Their parts.
     pub to: StreamOut<FetchPart>,
+    reqs: Skid<FetchReq>,
     req1: DFF<FetchReq>,
     valid1: DFF<Bit>,
     room1: DFF<Bits<13>>,
@@ -71,20 +72,21 @@ impl Logic for FetchSplit {
             next_page2,
             second
         );
-        clock!(self, clock, parts);
+        clock!(self, clock, reqs, parts);
+        StreamIn::<FetchReq>::link(&mut self.from, &mut self.reqs.input);
 
         self.advance2.next = !self.valid2.q.val()
             | (self.parts.input.ready.val() & (!self.crosses2.q.val() | self.second.q.val()));
         self.advance1.next = !self.valid1.q.val() | self.advance2.val();
-        self.from.ready.next = self.advance1.val();
+        self.reqs.output.ready.next = self.advance1.val();
 
         if self.advance1.val() {
-            self.req1.d.next = self.from.data.val();
-            self.valid1.d.next = self.from.valid.val();
+            self.req1.d.next = self.reqs.output.data.val();
+            self.valid1.d.next = self.reqs.output.valid.val();
             self.room1.d.next = bits::<13>(PAGE_BYTES)
-                - bit_cast::<13, 12>(self.from.data.val().addr.get_bits::<12>(0));
-            self.span1.d.next = self.from.data.val().len
-                + bit_cast::<13, 6>(self.from.data.val().addr.get_bits::<6>(0));
+                - bit_cast::<13, 12>(self.reqs.output.data.val().addr.get_bits::<12>(0));
+            self.span1.d.next = self.reqs.output.data.val().len
+                + bit_cast::<13, 6>(self.reqs.output.data.val().addr.get_bits::<6>(0));
         }
         if self.advance2.val() {
             self.req2.d.next = self.req1.q.val();

@@ -65,8 +65,10 @@ impl Logic for TxFramePlan {
         }
         self.plan2.d.next.shift = self.distance1.q.val().get_bits::<6>(0);
         self.plan2.d.next.lead = self.has_payload1.q.val() & self.distance1.q.val().get_bit(7);
-        self.plan2.d.next.lag =
-            !self.distance1.q.val().get_bit(7) & self.distance1.q.val().get_bit(6);
+        self.plan2.d.next.first_need = self.has_payload1.q.val()
+            & (self.distance1.q.val().get_bit(7) | !self.distance1.q.val().get_bit(6));
+        self.plan2.d.next.one_step = (self.last_byte1.q.val() < 64)
+            & !(self.has_payload1.q.val() & self.distance1.q.val().get_bit(7));
         self.plan.next = self.plan2.q.val();
     }
 }

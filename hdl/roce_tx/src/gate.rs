@@ -10,6 +10,15 @@ use ferroce_rtl::sync_fifo::SyncFifo;
 /// Packets that wait for their payload: one for each DMA tag at most, as many as there are.
 const WAITING_LOG2: usize = 7;
 
+/// A packet and whether it has any payload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct WaitingPkt {
+    /// The packet.
+    pub pkt: TxPkt,
+    /// Its length is not 0.
+    pub has_payload: Bit,
+}
+
 /// Orders a packet's payload as soon as the sender has decided on it, and lets it go on when
 /// all of that payload is in the reorder buffer. So ACKs, which join behind this block, overtake requests that wait for the host;
 /// a frame once begun never waits; and a packet whose payload can't be read leaves no trace.
@@ -29,7 +38,8 @@ pub struct TxGate {
     pub to: StreamOut<TxPkt>,
     /// A packet was dropped because its payload could not be read.
     pub error: Signal<Out, FetchError>,
-    waiting: SyncFifo<TxPkt>,
+    arrived: Skid<WaitingPkt>,
+    waiting: SyncFifo<WaitingPkt>,
     passed: Skid<TxPkt>,
     error_reg: DFF<FetchError>,
     has_payload: Signal<Local, Bit>,
@@ -46,6 +56,7 @@ impl Default for TxGate {
             fetched: StreamIn::default(),
             to: StreamOut::default(),
             error: Signal::default(),
+            arrived: Skid::default(),
             waiting: SyncFifo::new(WAITING_LOG2),
             passed: Skid::default(),
             error_reg: DFF::default(),
@@ -60,23 +71,28 @@ impl Logic for TxGate {
     #[kernel]
     fn update(&mut self) {
         dff_setup!(self, clock, error_reg);
-        clock!(self, clock, waiting, passed);
+        clock!(self, clock, arrived, waiting, passed);
+        self.arrived.input.data.next.pkt = self.from.data.val();
+        self.arrived.input.data.next.has_payload = self.from.data.val().len != 0;
+        self.arrived.input.valid.next = self.from.valid.val();
+        self.from.ready.next = self.arrived.input.ready.val();
 
         // Each of the two sinks takes the packet only together with the other.
-        self.has_payload.next = self.from.data.val().len != 0;
-        self.fetch.data.next.addr = self.from.data.val().addr;
-        self.fetch.data.next.len = self.from.data.val().len;
-        self.fetch.valid.next =
-            self.from.valid.val() & self.has_payload.val() & self.waiting.input.ready.val();
-        self.waiting.input.data.next = self.from.data.val();
+        self.has_payload.next = self.arrived.output.data.val().has_payload;
+        self.fetch.data.next.addr = self.arrived.output.data.val().pkt.addr;
+        self.fetch.data.next.len = self.arrived.output.data.val().pkt.len;
+        self.fetch.valid.next = self.arrived.output.valid.val()
+            & self.has_payload.val()
+            & self.waiting.input.ready.val();
+        self.waiting.input.data.next = self.arrived.output.data.val();
         self.waiting.input.valid.next =
-            self.from.valid.val() & (!self.has_payload.val() | self.fetch.ready.val());
-        self.from.ready.next =
+            self.arrived.output.valid.val() & (!self.has_payload.val() | self.fetch.ready.val());
+        self.arrived.output.ready.next =
             self.waiting.input.ready.val() & (!self.has_payload.val() | self.fetch.ready.val());
 
-        self.head_has_payload.next = self.waiting.output.data.val().len != 0;
+        self.head_has_payload.next = self.waiting.output.data.val().has_payload;
         self.drop.next = self.head_has_payload.val() & self.fetched.data.val().err;
-        self.passed.input.data.next = self.waiting.output.data.val();
+        self.passed.input.data.next = self.waiting.output.data.val().pkt;
         self.passed.input.valid.next = self.waiting.output.valid.val()
             & (!self.head_has_payload.val() | self.fetched.valid.val())
             & !self.drop.val();
@@ -87,7 +103,7 @@ impl Logic for TxGate {
             & (self.passed.input.ready.val() | self.drop.val());
         self.error_reg.d.next.valid =
             self.waiting.output.valid.val() & self.fetched.valid.val() & self.drop.val();
-        self.error_reg.d.next.qp = self.waiting.output.data.val().qp;
+        self.error_reg.d.next.qp = self.waiting.output.data.val().pkt.qp;
         self.error.next = self.error_reg.q.val();
 
         StreamOut::<TxPkt>::link(&mut self.to, &mut self.passed.output);

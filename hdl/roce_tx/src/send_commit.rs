@@ -78,6 +78,7 @@ pub struct TxSendCommit {
     error2: DFF<LocalError>,
     fail2: DFF<Bit>,
     set2: DFF<Bit>,
+    real: Signal<Local, Bit>,
     ready: Signal<Local, Bit>,
     bad: Signal<Local, Bit>,
     resume_wqe1: Signal<Local, Bits<16>>,
@@ -115,12 +116,12 @@ impl Logic for TxSendCommit {
         self.context1.d.next = self.context.val();
         self.wqe1.d.next = self.wqe.val();
         self.plan1.d.next = self.plan.val();
-        self.ready.next =
-            self.context.val().item.visit & self.gate.val().open & self.wqe.val().avail;
+        self.real.next = self.context.val().item.visit & !self.context.val().item.bounce;
+        self.ready.next = self.real.val() & self.gate.val().open & self.wqe.val().avail;
         self.bad.next = (self.plan.val().status != 0) | !self.mr_ok.val();
         self.send1.d.next = self.ready.val() & !self.bad.val();
         self.fail1.d.next = self.ready.val() & self.bad.val();
-        self.skip1.d.next = self.context.val().item.visit & self.gate.val().skip;
+        self.skip1.d.next = self.real.val() & self.gate.val().skip;
         self.status1.d.next = self.plan.val().status;
         if self.plan.val().status == 0 {
             self.status1.d.next = LOC_PROT.into();
@@ -211,7 +212,8 @@ impl Logic for TxSendCommit {
 
         // Answers.
         self.done2.d.next.qp = self.context1.q.val().item.qp;
-        self.done2.d.next.more = self.send1.q.val() | self.skip1.q.val();
+        self.done2.d.next.more =
+            self.send1.q.val() | self.skip1.q.val() | self.context1.q.val().item.bounce;
         self.done_push2.d.next = self.context1.q.val().item.visit;
         self.done.next = self.done2.q.val();
         self.done_push.next = self.done_push2.q.val();

@@ -53,6 +53,8 @@ pub struct SendUna {
 pub struct SendItem {
     /// Send a packet if there is one.
     pub visit: Bit,
+    /// With `visit`: the state is about to be replaced, so the visit ends with nothing done and is repeated.
+    pub bounce: Bit,
     /// Replace the state by `wqe`, `sent`, `psn` and `halted` (rewind, configuration).
     pub set: Bit,
     /// With `set`: replace [`SendHigh`] and [`SendCfg`] too.

@@ -19,8 +19,8 @@ const PD: usize = SenderCfg::FIELDS[2].offset;
 const PSN: usize = SenderCfg::FIELDS[3].offset;
 
 /// Configuration goes first, then rewinds, then visits: the first two are rare. While one of them is on its
-/// way to the state RAM, visits of its QP and further ones of its kind wait; other visits go on. Visits that are already
-/// in the pipeline are ahead of it and do it no harm: it replaces the state without looking.
+/// way to the state RAM, others wait, and visits of its QP bounce. Visits that are already in the pipeline are ahead of it and do
+/// it no harm: it replaces the state without looking.
 #[derive(LogicBlock, Module, Default)]
 pub struct TxSendFront {
     /// Clock.
@@ -70,15 +70,15 @@ impl Logic for TxSendFront {
             & !self.cfg_pending.q.val()
             & !self.held.q.val()
             & self.set_room.val();
-        self.visit.ready.next = self.visit_room.val()
-            & (!self.held.q.val() | (self.visit.data.val().qp != self.held_qp.q.val()))
-            & !self.take_cfg.val()
-            & !self.take_rewind.val();
+        self.visit.ready.next =
+            self.visit_room.val() & !self.take_cfg.val() & !self.take_rewind.val();
         self.take_visit.next = self.visit.valid.val() & self.visit.ready.val();
 
         // Data of rewind and visit share the fields' registers; `cfg_item` has them all.
         self.taken.d.next = self.cfg_item.q.val();
         self.taken.d.next.visit = self.take_visit.val();
+        self.taken.d.next.bounce =
+            self.held.q.val() & (self.visit.data.val().qp == self.held_qp.q.val());
         self.taken.d.next.set = self.take_cfg.val() | self.take_rewind.val();
         self.taken.d.next.configure = self.take_cfg.val();
         if !self.cfg_pending.q.val() {

@@ -7,6 +7,7 @@ use ferroce_roce_tx::fetch::PayloadFetch;
 use ferroce_roce_tx::gate::TxGate;
 use ferroce_roce_tx::header::TxHeader;
 use ferroce_roce_tx::merge::TxMerge;
+use ferroce_roce_tx::roce_tx::{RoceTx, TxSizes};
 use ferroce_roce_tx::sched::TxSched;
 use ferroce_roce_tx::send::TxSend;
 
@@ -61,4 +62,16 @@ fn payload_fetch_meets_the_core_clock() {
 #[test]
 fn assembler_meets_the_core_clock() {
     check("tx_assemble", TxAssemble::default);
+}
+
+/// The paths from block to block.
+#[test]
+fn whole_transmit_side_meets_the_core_clock() {
+    check("roce_tx", || {
+        RoceTx::new(TxSizes {
+            log2_qps: LOG2_QPS,
+            log2_messages: LOG2_MESSAGES,
+            ..TxSizes::default()
+        })
+    });
 }
