@@ -1,5 +1,6 @@
 //! What a pass of the completer reads and writes.
 
+use crate::completer::event::Event;
 use ferroce_emit::prelude::*;
 
 /// State of a QP's completing half.
@@ -57,4 +58,121 @@ pub struct ScanWrite {
     pub qp: Bits<14>,
     /// The state.
     pub state: PassState,
+}
+
+/// The event of a pass and what was read for it; see [`crate::completer::CompletionPass`] for when which field is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct PassRead {
+    /// A pass is here.
+    pub valid: Bit,
+    /// Its event.
+    pub event: Event,
+    /// The response is an ACK.
+    pub is_ack: Bit,
+    /// It is an RNR NAK.
+    pub is_rnr: Bit,
+    /// It is a NAK 0x60.
+    pub is_sequence: Bit,
+    /// It is a NAK 0x61 to 0x64.
+    pub is_fatal: Bit,
+    /// The QP's configuration.
+    pub cfg: QpCfg,
+    /// The QP's state.
+    pub state: PassState,
+}
+
+/// Numbers derived from PSNs and indices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct PassNumbers {
+    /// PSNs outstanding.
+    pub outstanding: Bits<24>,
+    /// Distance of the event's PSN from the oldest unacknowledged one.
+    pub distance: Bits<24>,
+    /// PSNs that the event acknowledges.
+    pub advance: Bits<24>,
+    /// Distance of the oldest message's last PSN.
+    pub span: Bits<24>,
+    /// The oldest unacknowledged PSN if all that is acknowledged is taken.
+    pub una_final: Bits<24>,
+    /// The same if just the oldest message is.
+    pub una_retired: Bits<24>,
+    /// First PSN of the oldest message.
+    pub first_psn: Bits<24>,
+    /// SQ index after the oldest WQE.
+    pub wqe_next: Bits<16>,
+    /// WQEs not retired.
+    pub left: Bits<16>,
+    /// No message begun is left.
+    pub none_begun: Bit,
+    /// The oldest WQE is the one that failed in the sender.
+    pub local_hit: Bit,
+    /// The deadline has passed.
+    pub expired: Bit,
+    /// The event's PSN is outstanding.
+    pub in_range: Bit,
+    /// The oldest message is acknowledged to its end.
+    pub covered: Bit,
+    /// The event's PSN is the oldest message's last one.
+    pub exactly: Bit,
+    /// PSNs are acknowledged.
+    pub progress: Bit,
+    /// All outstanding PSNs are acknowledged by the event.
+    pub drained: Bit,
+    /// The oldest message's last PSN is the last outstanding one.
+    pub last_message: Bit,
+    /// An ACK timer started now ends then.
+    pub ack_deadline: Bits<33>,
+    /// An RNR wait begun now ends then.
+    pub rnr_deadline: Bits<33>,
+    /// Success is to be reported.
+    pub signaled: Bit,
+    /// The oldest message is no WRITE.
+    pub send: Bit,
+    /// Bytes of the oldest message.
+    pub len: Bits<32>,
+    /// Its completion opcode.
+    pub opcode: Bits<8>,
+    /// No retry is left for a go-back of this event, after what it acknowledges.
+    pub retries_out: Bit,
+    /// No retry is left without an acknowledgement.
+    pub old_retries_out: Bit,
+    /// No RNR retry is left.
+    pub rnr_out: Bit,
+}
+
+/// What the pass does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct PassAction {
+    /// Retire the oldest message.
+    pub retire: Bit,
+    /// Take what is acknowledged of the oldest message.
+    pub settle: Bit,
+    /// The oldest WQE fails.
+    pub fail: Bit,
+    /// With this status.
+    pub status: Bits<8>,
+    /// Flush one WQE.
+    pub flush: Bit,
+    /// Go back after a NAK 0x60.
+    pub sequence: Bit,
+    /// Go back after a time-out.
+    pub timeout: Bit,
+    /// Begin an RNR wait.
+    pub wait: Bit,
+    /// End it.
+    pub resume: Bit,
+    /// Start the ACK timer.
+    pub arm: Bit,
+    /// A response was of no use.
+    pub ignored: Bit,
+    /// The event needs another pass.
+    pub again: Bit,
+    /// The state needs another look.
+    pub check: Bit,
+    /// PSNs were acknowledged.
+    pub progress: Bit,
+    /// Retries left, reloaded on progress.
+    pub retries: Bits<3>,
+    /// RNR retries left, reloaded on progress.
+    pub rnr_retries: Bits<3>,
 }

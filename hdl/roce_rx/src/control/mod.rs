@@ -3,6 +3,7 @@
 mod packet;
 mod responder_loop;
 mod rx_control;
+mod rx_entry;
 mod rx_front;
 mod rx_place;
 mod rx_verdict;
@@ -10,6 +11,7 @@ mod rx_verdict;
 pub use packet::{Checked, Decided, DropReason, PacketClass, Placed};
 pub use responder_loop::ResponderLoop;
 pub use rx_control::RxControl;
+pub use rx_entry::{Op, ResponderEntry, RxEntry};
 pub use rx_front::RxFront;
 pub use rx_place::RxPlace;
 pub use rx_verdict::RxVerdict;

@@ -15,7 +15,7 @@ use ferroce_rtl::sync_fifo::SyncFifo;
 
 /// Log2 of the places of each output FIFO.
 const LOG2_OUTPUT: usize = 6;
-/// Places that must be free to start a packet. The pipeline has 24 cycles and holds a packet every second one;
+/// Places that must be free to start a packet. The pipeline has 26 cycles and holds a packet every second one;
 /// configuration writes, which do not wait, come 64 cycles apart.
 const OUTPUT_RESERVE: usize = 24;
 

@@ -1,0 +1,146 @@
+//! Entry of the control pipeline: pacing, and configuration as one of the packets.
+
+use crate::cfg_fields::offset;
+use ferroce_abi::cfg::ResponderCfg as Layout;
+use ferroce_emit::prelude::*;
+use ferroce_rtl::desc::cfg::{table, CfgWrite};
+use ferroce_rtl::desc::rx::RxMeta;
+use ferroce_rtl::stream::StreamIn;
+
+const ENABLED: usize = offset(Layout::FIELDS, "enabled");
+const RESTART: usize = offset(Layout::FIELDS, "restart");
+const RESTART_RQ: usize = offset(Layout::FIELDS, "restart_rq");
+const PMTU: usize = offset(Layout::FIELDS, "pmtu");
+const PD: usize = offset(Layout::FIELDS, "pd");
+const ACCESS: usize = offset(Layout::FIELDS, "access");
+const CQ: usize = offset(Layout::FIELDS, "cq");
+const PSN: usize = offset(Layout::FIELDS, "psn");
+const MIN_RNR: usize = offset(Layout::FIELDS, "min_rnr");
+const PKEY: usize = offset(Layout::FIELDS, "pkey");
+const PEER_IP: usize = offset(Layout::FIELDS, "peer_ip");
+/// Bit of `Access::REMOTE_WRITE`.
+const REMOTE_WRITE_BIT: usize = ferroce_abi::mr::Access::REMOTE_WRITE
+    .bits()
+    .trailing_zeros() as usize;
+
+/// What the pipeline keeps of a QP's configuration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct ResponderEntry {
+    /// Requests are taken.
+    pub enabled: Bit,
+    /// Log2 of path MTU.
+    pub pmtu: Bits<4>,
+    /// Protection domain.
+    pub pd: Bits<16>,
+    /// Peers may write.
+    pub remote_write: Bit,
+    /// Receive CQ.
+    pub cq: Bits<14>,
+    /// RNR timer code.
+    pub min_rnr: Bits<5>,
+    /// P_Key.
+    pub pkey: Bits<16>,
+    /// Peer's IPv4 address.
+    pub peer_ip: Bits<32>,
+}
+
+/// What begins in a cycle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct Op {
+    /// Something.
+    pub valid: Bit,
+    /// A configuration write, not a packet.
+    pub reconfig: Bit,
+    /// It restarts the QP.
+    pub restart: Bit,
+    /// It restarts the RQ.
+    pub restart_rq: Bit,
+}
+
+/// Starts a packet or a configuration write at most every second cycle; configuration goes first and does not wait for
+/// `hold`, as it makes no verdict.
+#[derive(LogicBlock, Module, Default)]
+pub struct RxEntry {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Good frames in order.
+    pub packets: StreamIn<RxMeta>,
+    /// Configuration; `RESPONDER` entries.
+    pub cfg: Signal<In, CfgWrite>,
+    /// Start no packet; from a register.
+    pub hold: Signal<In, Bit>,
+    /// What begins.
+    pub op: Signal<Out, Op>,
+    /// The packet; of a configuration write `dqpn` and `psn`.
+    pub meta: Signal<Out, RxMeta>,
+    /// The entry of a configuration write.
+    pub entry: Signal<Out, ResponderEntry>,
+    pending: DFF<Bit>,
+    pending_qp: DFF<Bits<24>>,
+    pending_psn: DFF<Bits<24>>,
+    pending_entry: DFF<ResponderEntry>,
+    pending_restart: DFF<Bit>,
+    pending_restart_rq: DFF<Bit>,
+    started: DFF<Bit>,
+    op1: DFF<Op>,
+    meta1: DFF<RxMeta>,
+    take: Signal<Local, Bit>,
+    start: Signal<Local, Bit>,
+}
+
+impl Logic for RxEntry {
+    #[kernel]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clock,
+            pending,
+            pending_qp,
+            pending_psn,
+            pending_entry,
+            pending_restart,
+            pending_restart_rq,
+            started,
+            op1,
+            meta1
+        );
+        self.take.next = !self.started.q.val() & !self.hold.val() & !self.pending.q.val();
+        self.packets.ready.next = self.take.val();
+        self.start.next = (self.take.val() & self.packets.valid.val())
+            | (!self.started.q.val() & self.pending.q.val());
+        self.started.d.next = self.start.val();
+        self.op1.d.next.valid = self.start.val();
+        self.op1.d.next.reconfig = self.pending.q.val();
+        self.op1.d.next.restart = self.pending_restart.q.val();
+        self.op1.d.next.restart_rq = self.pending_restart_rq.q.val();
+        self.meta1.d.next = self.packets.data.val();
+        if self.pending.q.val() {
+            self.meta1.d.next.dqpn = self.pending_qp.q.val();
+            self.meta1.d.next.psn = self.pending_psn.q.val();
+        }
+        if !self.started.q.val() {
+            self.pending.d.next = false;
+        }
+        if self.cfg.val().valid & (self.cfg.val().table == table::RESPONDER) {
+            self.pending.d.next = true;
+            self.pending_qp.d.next = bit_cast::<24, 16>(self.cfg.val().index);
+            self.pending_psn.d.next = self.cfg.val().data.get_bits::<24>(PSN);
+            self.pending_restart.d.next = self.cfg.val().data.get_bit(RESTART);
+            self.pending_restart_rq.d.next = self.cfg.val().data.get_bit(RESTART_RQ);
+            self.pending_entry.d.next.enabled = self.cfg.val().data.get_bit(ENABLED);
+            self.pending_entry.d.next.pmtu = self.cfg.val().data.get_bits::<4>(PMTU);
+            self.pending_entry.d.next.pd = self.cfg.val().data.get_bits::<16>(PD);
+            self.pending_entry.d.next.remote_write =
+                self.cfg.val().data.get_bit(ACCESS + REMOTE_WRITE_BIT);
+            self.pending_entry.d.next.cq = self.cfg.val().data.get_bits::<14>(CQ);
+            self.pending_entry.d.next.min_rnr = self.cfg.val().data.get_bits::<5>(MIN_RNR);
+            self.pending_entry.d.next.pkey = self.cfg.val().data.get_bits::<16>(PKEY);
+            self.pending_entry.d.next.peer_ip = self.cfg.val().data.get_bits::<32>(PEER_IP);
+        }
+        self.op.next = self.op1.q.val();
+        self.meta.next = self.meta1.q.val();
+        self.entry.next = self.pending_entry.q.val();
+    }
+}
+
+ferroce_emit::register_leaf!("rx_entry", RxEntry::default);
