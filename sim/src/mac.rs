@@ -28,7 +28,7 @@ pub struct MacPort {
     rx: MacStream,
     /// Frame being sent by the card.
     sending: Vec<u8>,
-    /// When the wire is free again.
+    /// When the wire is free for the next frame, or began with the one being sent.
     wire_free_fs: u64,
     /// Frame being played into the card, and bytes of it already played.
     receiving: Option<(Frame, usize)>,
@@ -81,6 +81,14 @@ impl MacPort {
         if len == 0 || len > 64 || (!last && len != 64) {
             self.violate("a transmitted beat has an impossible length");
         }
+        // The frame goes onto the wire while its rest arrives.
+        if self.sending.is_empty() {
+            self.wire_free_fs = self.wire_free_fs.max(now_fs) + wire_time_fs(0);
+        }
+        self.wire_free_fs += wire_time_fs(len.min(64)) - wire_time_fs(0);
+        if self.sending.is_empty() {
+            self.wire_free_fs = self.wire_free_fs.max(now_fs);
+        }
         self.sending.extend_from_slice(&item.beat()[..len.min(64)]);
         if self.sending.len() > MAX_FRAME {
             self.violate("a transmitted frame never ends");
@@ -91,7 +99,6 @@ impl MacPort {
                 self.violate("a transmitted frame is shorter than 64 bytes");
             }
             let bytes = std::mem::take(&mut self.sending);
-            self.wire_free_fs = self.wire_free_fs.max(now_fs) + wire_time_fs(bytes.len());
             link(Frame {
                 bytes,
                 time_fs: self.wire_free_fs,
@@ -106,8 +113,7 @@ impl MacPort {
     /// Drives the streams after a rising MAC clock edge.
     pub fn after_edge(&mut self, model: &mut Model, now_fs: u64, link: &mut Link) {
         if let Some(ready) = self.tx.ready {
-            let room = self.wire_free_fs <= now_fs + TX_BUFFER_FS;
-            model.set_bool(ready, room || !self.sending.is_empty());
+            model.set_bool(ready, self.wire_free_fs <= now_fs + TX_BUFFER_FS);
         }
         if self.receiving.is_none() {
             self.receiving = link.receive(now_fs).map(|frame| (frame, 0));

@@ -15,7 +15,8 @@ use crate::world::{World, WorldConfig, WorldError};
 pub struct PairConfig {
     /// Connected QPs.
     pub qps: usize,
-    /// Send and receive requests that each QP holds.
+    /// Send requests that each QP holds. It holds twice as many receive requests, so that they never run out while half
+    /// of them wait to be posted again.
     pub depth: usize,
     /// Path MTU.
     pub pmtu: Pmtu,
@@ -93,14 +94,14 @@ impl Side {
         };
         device.set_port(address)?;
         let pd = device.create_pd()?;
-        let entries = (config.qps * config.depth).next_power_of_two().max(64);
+        let entries = (2 * config.qps * config.depth).next_power_of_two().max(64);
         let (send_cq, recv_cq) = (device.create_cq(entries)?, device.create_cq(entries)?);
         let qps = (0..config.qps)
             .map(|_| {
                 pd.qp(&send_cq)
                     .recv_cq(&recv_cq)
                     .send_depth(config.depth)
-                    .recv_depth(config.depth)
+                    .recv_depth(2 * config.depth)
                     .build()
             })
             .collect::<Result<Vec<_>, _>>()?;

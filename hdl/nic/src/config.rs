@@ -17,7 +17,8 @@ pub struct NicConfig {
     pub mrs_log2: usize,
     /// WQEs of each SQ on chip.
     pub sq_window_log2: usize,
-    /// WQEs of each RQ on chip.
+    /// WQEs of each RQ on chip. A SEND that finds none there is answered with an RNR NAK, so a burst of SENDs must
+    /// not outrun the refill of half a window.
     pub rq_window_log2: usize,
     /// Messages of a QP that may be unacknowledged.
     pub retransmit_log2: usize,
@@ -50,7 +51,7 @@ impl NicConfig {
         cqs_log2: 4,
         mrs_log2: 4,
         sq_window_log2: 4,
-        rq_window_log2: 4,
+        rq_window_log2: 6,
         retransmit_log2: 4,
         packet_buffer_log2: 9,
         payload_reads_log2: 7,
@@ -63,7 +64,7 @@ impl NicConfig {
         cqs_log2: 10,
         mrs_log2: 12,
         sq_window_log2: 4,
-        rq_window_log2: 4,
+        rq_window_log2: 6,
         retransmit_log2: 6,
         packet_buffer_log2: 12,
         payload_reads_log2: 7,
