@@ -79,6 +79,10 @@ pub struct RxFront {
     r3: DFF<Reading>,
     r4: DFF<Reading>,
     c4: DFF<ResponderEntry>,
+    /// A packet for an existing QP.
+    live4: DFF<Bit>,
+    /// A packet for no QP.
+    stray4: DFF<Bit>,
     pkey_ok4: DFF<Bit>,
     peer_ok4: DFF<Bit>,
     full4: DFF<Bit>,
@@ -90,7 +94,7 @@ pub struct RxFront {
     sizes: Signal<Local, Sizes>,
     c: Signal<Local, ResponderEntry>,
     r: Signal<Local, Reading>,
-    live: Signal<Local, Bit>,
+    taken: Signal<Local, Bit>,
 }
 
 impl RxFront {
@@ -117,6 +121,8 @@ impl RxFront {
             r3: DFF::default(),
             r4: DFF::default(),
             c4: DFF::default(),
+            live4: DFF::default(),
+            stray4: DFF::default(),
             pkey_ok4: DFF::default(),
             peer_ok4: DFF::default(),
             full4: DFF::default(),
@@ -128,7 +134,7 @@ impl RxFront {
             sizes: Signal::default(),
             c: Signal::default(),
             r: Signal::default(),
-            live: Signal::default(),
+            taken: Signal::default(),
         }
     }
 }
@@ -143,7 +149,10 @@ impl Default for RxFront {
 impl Logic for RxFront {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(self, clock, r2, r3, r4, c4, pkey_ok4, peer_ok4, full4, fits4, more4, checked5);
+        dff_setup!(
+            self, clock, r2, r3, r4, c4, live4, stray4, pkey_ok4, peer_ok4, full4, fits4, more4,
+            checked5
+        );
         clock!(self, clock, inlet, table, rq_fill);
         self.inlet.packets.data.next = self.packets.data.val();
         self.inlet.packets.valid.next = self.packets.valid.val();
@@ -235,6 +244,10 @@ impl Logic for RxFront {
         self.c.next = self.table.rd_data.val();
         self.r4.d.next = self.r3.q.val();
         self.c4.d.next = self.c.val();
+        self.live4.d.next =
+            self.r3.q.val().op.valid & !self.r3.q.val().op.reconfig & self.r3.q.val().exists;
+        self.stray4.d.next =
+            self.r3.q.val().op.valid & !self.r3.q.val().op.reconfig & !self.r3.q.val().exists;
         self.pkey_ok4.d.next = (self.c.val().pkey.get_bits::<15>(0)
             == self.r3.q.val().meta.pkey.get_bits::<15>(0))
             & self.c.val().pkey.get_bits::<15>(0).any()
@@ -264,7 +277,6 @@ impl Logic for RxFront {
 
         // Stage 4: all together.
         self.r.next = self.r4.q.val();
-        self.live.next = self.r.val().op.valid & !self.r.val().op.reconfig;
         self.checked5.d.next.valid = self.r.val().op.valid;
         self.checked5.d.next.reconfig =
             self.r.val().op.valid & self.r.val().op.reconfig & self.r.val().exists;
@@ -277,26 +289,23 @@ impl Logic for RxFront {
         self.checked5.d.next.cq = self.c4.q.val().cq;
         self.checked5.d.next.min_rnr = self.c4.q.val().min_rnr;
         self.checked5.d.next.fetched = self.rq_fill.rd_data.val();
-        self.checked5.d.next.request = false;
-        self.checked5.d.next.response = false;
-        self.checked5.d.next.drop = Default::default();
-        if self.live.val() {
-            if !self.r.val().exists {
-                self.checked5.d.next.drop.qpn = true;
-            } else if !self.c4.q.val().enabled {
-                self.checked5.d.next.drop.state = true;
-            } else if !self.pkey_ok4.q.val() {
-                self.checked5.d.next.drop.pkey = true;
-            } else if !self.peer_ok4.q.val() {
-                self.checked5.d.next.drop.peer = true;
-            } else if !self.r.val().kind.response {
-                self.checked5.d.next.request = true;
-            } else if self.r.val().kind.ack {
-                self.checked5.d.next.response = true;
-            } else {
-                self.checked5.d.next.drop.opcode = true;
-            }
-        }
+        // One outcome each, written flat: a chain of `else` becomes a chain of LUTs.
+        self.checked5.d.next.drop.qpn = self.stray4.q.val();
+        self.checked5.d.next.drop.state = self.live4.q.val() & !self.c4.q.val().enabled;
+        self.checked5.d.next.drop.pkey =
+            self.live4.q.val() & self.c4.q.val().enabled & !self.pkey_ok4.q.val();
+        self.checked5.d.next.drop.peer = self.live4.q.val()
+            & self.c4.q.val().enabled
+            & self.pkey_ok4.q.val()
+            & !self.peer_ok4.q.val();
+        self.taken.next = self.live4.q.val()
+            & self.c4.q.val().enabled
+            & self.pkey_ok4.q.val()
+            & self.peer_ok4.q.val();
+        self.checked5.d.next.request = self.taken.val() & !self.r.val().kind.response;
+        self.checked5.d.next.response = self.taken.val() & self.r.val().kind.ack;
+        self.checked5.d.next.drop.opcode =
+            self.taken.val() & self.r.val().kind.response & !self.r.val().kind.ack;
         self.checked5.d.next.invalid = self.r.val().wrong;
         if self.r.val().class.write & !self.c4.q.val().remote_write {
             self.checked5.d.next.invalid = true;
