@@ -100,3 +100,86 @@ impl Logic for TxSendWindow {
 }
 
 ferroce_emit::register_leaf!("send_window", TxSendWindow::default);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::send_desc::{SendCfg, SendHigh, SendState, SendUna};
+
+    /// What a table of 16 messages allows a sender at (`wqe`, `psn`), with the completer at (`una_wqe`,
+    /// `una_psn`) and `max_psn` sent: whether it is open, whether it skips.
+    fn verdict(position: (u64, u64), una: (u64, u64), max_psn: u64) -> (bool, bool) {
+        let mut uut = TxSendWindow::new(4);
+        uut.connect_all();
+        uut.context.next = SendContext {
+            state: SendState {
+                wqe: (position.0 & 0xFFFF).into(),
+                psn: (position.1 & 0xFF_FFFF).into(),
+                ..SendState::default()
+            },
+            una: SendUna {
+                wqe: (una.0 & 0xFFFF).into(),
+                psn: (una.1 & 0xFF_FFFF).into(),
+            },
+            high: SendHigh {
+                max_psn: (max_psn & 0xFF_FFFF).into(),
+                ..SendHigh::default()
+            },
+            cfg: SendCfg {
+                enabled: true,
+                ..SendCfg::default()
+            },
+            ..SendContext::default()
+        };
+        for _ in 0..WINDOW_LATENCY {
+            for level in [false, true] {
+                uut.clock.next = level.into();
+                assert!(simulate(&mut uut, 64));
+            }
+        }
+        (uut.gate.val().open, uut.gate.val().skip)
+    }
+
+    #[test]
+    fn windows_open_and_close_at_their_ends() {
+        ferroce_emit::on_big_stack(|| {
+            // Also where the indices wrap.
+            for (wqe, psn) in [(0, 0), (0xFFF8, 0xFF_FFF0), (0x7FFA, 0x7F_FFFC)] {
+                let una = (wqe, psn);
+                for ahead in 0..16 {
+                    assert_eq!(
+                        verdict((wqe + ahead, psn + ahead), una, psn + 16),
+                        (true, false)
+                    );
+                }
+                for ahead in [16, 17, 31, 1000, 0x7FFF] {
+                    assert_eq!(
+                        verdict((wqe + ahead, psn + 16), una, psn + 16),
+                        (false, false)
+                    );
+                }
+                for psns in [1 << 22, (1 << 23) - 2] {
+                    assert_eq!(verdict((wqe, psn + psns), una, psn + psns), (true, false));
+                }
+                let full = (1 << 23) - 1;
+                assert_eq!(verdict((wqe, psn + full), una, psn + full), (false, false));
+            }
+        });
+    }
+
+    #[test]
+    fn a_sender_behind_skips_when_all_is_acknowledged() {
+        ferroce_emit::on_big_stack(|| {
+            for (wqe, psn) in [(0, 0), (0xFFFE, 0xFF_FFFE), (0x7FFF, 0x7F_FFFF)] {
+                let una = (wqe + 3, psn + 9);
+                // Retired WQEs are not sent again.
+                assert_eq!(verdict((wqe, psn), una, psn + 12), (false, false));
+                assert_eq!(verdict((wqe, psn), una, psn + 9), (false, true));
+                // In the oldest WQE left, packets are only sent for nothing.
+                assert_eq!(verdict((wqe + 3, psn + 7), una, psn + 12), (true, false));
+                assert_eq!(verdict((wqe + 3, psn + 7), una, psn + 9), (false, true));
+                assert_eq!(verdict((wqe + 3, psn + 9), una, psn + 9), (true, false));
+            }
+        });
+    }
+}

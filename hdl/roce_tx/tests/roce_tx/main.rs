@@ -272,7 +272,7 @@ fn no_more_messages_than_the_table_holds() {
 
 #[test]
 fn bad_work_requests_halt_their_queue_only() {
-    let faults: [(fn(&mut ferroce_rtl::desc::lookup::WqeData), u64); 8] = [
+    let faults: [(queue::Spoil, u64); 8] = [
         (|wqe| wqe.lkey = wqe.lkey + 1, 4),
         (|wqe| wqe.addr = wqe.addr | 1 << 63, 4),
         (|wqe| wqe.sges = 2.into(), 2),
@@ -406,4 +406,22 @@ fn small_messages_of_many_queues_flow() {
     let cycles = cycles_per_frame(&world, 300, 400);
     println!("16 QPs: {cycles:.2} cycles a message of 64 bytes");
     assert!(cycles <= 8.0, "{cycles} cycles");
+}
+
+/// A packet a visit and one visit at a time: a single queue is as fast as a visit is long.
+#[test]
+fn one_queue_alone() {
+    let mut rng = sim::random();
+    for (pmtu, len) in [(Pmtu::B256, 8192), (Pmtu::B1024, 8192), (Pmtu::B4096, 64)] {
+        let conns = connections(&mut rng, &[pmtu]);
+        let mut world = World::new(rng.clone(), SMOOTH, ORDERLY, &conns);
+        for _ in 0..100 {
+            let message = message(&mut world.rng, len, 0);
+            world.queues[0].post(message);
+        }
+        world.run(200_000);
+        let count = world.frame_cycles.len();
+        let cycles = cycles_per_frame(&world, count / 4, count / 2);
+        println!("{pmtu:?}, messages of {len} bytes: {cycles:.2} cycles a packet");
+    }
 }

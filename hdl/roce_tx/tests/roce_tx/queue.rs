@@ -15,6 +15,9 @@ const SENDER_PIPE: u64 = 30;
 /// WQEs that the cache holds.
 const CACHE: usize = 8;
 
+/// Makes a WQE malformed.
+pub type Spoil = fn(&mut WqeData);
+
 /// A send queue. Packets are counted from the first one on, over all messages, without wrap.
 pub struct Queue {
     pub conn: Connection,
@@ -44,7 +47,7 @@ pub struct Queue {
     pub dropped: u64,
     pub lkey: u32,
     /// A message whose WQE is malformed, and how.
-    pub fault: Option<(usize, fn(&mut WqeData))>,
+    pub fault: Option<(usize, Spoil)>,
 }
 
 impl Queue {

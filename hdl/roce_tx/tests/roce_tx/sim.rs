@@ -68,12 +68,17 @@ impl Sim {
             .unwrap_or_else(|| panic!("no port is called {name}"))
     }
 
-    /// What a port shows.
-    pub fn get<T: FromBits>(&self, name: &str) -> T {
+    /// The bits that a port shows.
+    pub fn words(&self, name: &str) -> Vec<u32> {
         let port = self.port(name);
         let mut words = vec![0; port.word_count()];
         self.model.read_words(port, &mut words);
-        unpack(&words)
+        words
+    }
+
+    /// What a port shows.
+    pub fn get<T: FromBits>(&self, name: &str) -> T {
+        unpack(&self.words(name))
     }
 
     /// Whether a one-bit port is high.

@@ -20,7 +20,7 @@ use ferroce_rtl::desc::tx::{
 use ferroce_rtl::stream::Beat;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 pub const LOG2_QPS: usize = 4;
 pub const LOG2_MESSAGES: usize = 4;
@@ -109,7 +109,12 @@ pub struct World {
     pub frame_cycles: Vec<u64>,
     /// Nothing is acknowledged while this is set.
     pub mute: bool,
+    /// Items offered by streams in the cycle before and not taken: they must still be there.
+    offered: HashMap<&'static str, Vec<u32>>,
 }
+
+/// Streams of the transmit side.
+const OUTPUTS: [&str; 4] = ["frame", "dma_req", "consumed", "error"];
 
 fn data_of(words: [u64; 4]) -> Bits<256> {
     let words: Vec<u32> = words
@@ -153,6 +158,7 @@ impl World {
             fetch_errors: Vec::new(),
             frame_cycles: Vec::new(),
             mute: false,
+            offered: HashMap::new(),
         };
         for (qp, conn) in conns.iter().enumerate() {
             world.queues.push(Queue::new(qp, *conn));
@@ -267,6 +273,25 @@ impl World {
             .collect()
     }
 
+    /// Streams hold what they offer; a frame once begun has a beat in every cycle.
+    fn check_streams(&mut self) {
+        for stream in OUTPUTS {
+            let valid = self.sim.high(&format!("{stream}_valid"));
+            let item = valid.then(|| self.sim.words(&format!("{stream}_data")));
+            if let Some(before) = self.offered.remove(stream) {
+                assert_eq!(item.as_ref(), Some(&before), "{stream} withdraws an item");
+            }
+            if let Some(item) = item.filter(|_| !self.sim.taken(stream)) {
+                self.offered.insert(stream, item);
+            }
+        }
+        assert!(
+            self.frame.is_empty() || self.sim.high("frame_valid"),
+            "a gap after {} bytes of a frame",
+            self.frame.len()
+        );
+    }
+
     /// One cycle of everything.
     pub fn cycle(&mut self) {
         self.complete();
@@ -347,6 +372,7 @@ impl World {
 
     fn observe(&mut self) {
         let now = self.sim.cycle;
+        self.check_streams();
         self.cache_kicks.advance(&self.sim);
         self.completer_kicks.advance(&self.sim);
         self.rewinds.advance(&self.sim);
@@ -400,7 +426,7 @@ impl World {
         }
     }
 
-    /// The memory region of each QP is the lower half of the address space, without page 13 of each 16 MiB.
+    /// The memory region of each QP is the lower half of the address space.
     fn allows(&self, check: &MrCheck) -> bool {
         let qp = (check.key.to_u64() >> 8) as usize;
         let (va, len) = (check.va.to_u64(), check.len.to_u64());
