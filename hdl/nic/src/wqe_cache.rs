@@ -77,7 +77,7 @@ impl WqeCache {
     /// `2^TAGS_LOG2 - 1` after it.
     ///
     /// # Panics
-    /// If `window_log2` is not 1 to 6 or `qps_log2` not 1 to 14.
+    /// If `window_log2` is not 1 to 8 or `qps_log2` not 1 to 14.
     #[must_use]
     pub fn new(qps_log2: usize, window_log2: usize, table: u64, tag_base: u8) -> Self {
         assert!(

@@ -24,7 +24,7 @@ fn check<U: Block>(name: &str, make: impl FnOnce() -> U) {
 
 #[test]
 fn wqe_cache_meets_the_core_clock() {
-    on_big_stack(|| check("wqe_cache", || WqeCache::new(10, 4, table::SQ, 0x80)));
+    on_big_stack(|| check("wqe_cache", || WqeCache::new(10, 6, table::SQ, 0x80)));
 }
 
 #[test]

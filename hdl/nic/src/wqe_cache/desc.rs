@@ -3,7 +3,9 @@
 use ferroce_emit::prelude::*;
 
 /// Largest window of a queue, log2 of WQEs: `level` has room for no more.
-pub const MAX_WINDOW_LOG2: usize = 6;
+pub const MAX_WINDOW_LOG2: usize = 8;
+/// Longest burst, log2 of WQEs: those of a 4 KiB page.
+pub const MAX_BURST_LOG2: usize = 6;
 /// Tags of one cache, log2: so many bursts of different QPs may be in flight.
 pub const TAGS_LOG2: usize = 6;
 
@@ -15,7 +17,7 @@ pub struct BurstDone {
     /// The burst's tag.
     pub tag: Bits<6>,
     /// WQEs of the burst.
-    pub count: Bits<6>,
+    pub count: Bits<7>,
     /// The read failed.
     pub err: Bit,
 }
@@ -45,7 +47,7 @@ pub struct WqeEvent {
     /// Doorbell: producer index. Position: index that the owner needs next.
     pub index: Bits<16>,
     /// Arrived: WQEs of the burst.
-    pub count: Bits<6>,
+    pub count: Bits<7>,
     /// Arrived: the read failed. Configure: the ring exists.
     pub flag: Bit,
 }
@@ -62,7 +64,7 @@ pub struct WqeState {
     /// The window is one WQE that could not be read.
     pub bad: Bit,
     /// WQEs in the window, which is `[fetched - level, fetched)`.
-    pub level: Bits<7>,
+    pub level: Bits<9>,
     /// Index after the newest WQE in the window.
     pub fetched: Bits<16>,
     /// Producer index.
@@ -79,7 +81,7 @@ pub struct WindowPub {
     /// The window is one WQE that could not be read.
     pub bad: Bit,
     /// WQEs in the window.
-    pub level: Bits<7>,
+    pub level: Bits<9>,
     /// Index after the newest WQE in the window.
     pub fetched: Bits<16>,
     /// Producer index.
@@ -96,7 +98,7 @@ pub struct FetchJob {
     /// First WQE.
     pub fetched: Bits<16>,
     /// WQEs in the window already.
-    pub level: Bits<7>,
+    pub level: Bits<9>,
     /// Producer index; not `fetched`.
     pub producer: Bits<16>,
 }
@@ -107,7 +109,7 @@ pub struct Burst {
     /// QP index.
     pub qp: Bits<14>,
     /// Lowest bits of the first WQE's index.
-    pub first: Bits<6>,
+    pub first: Bits<8>,
     /// WQEs.
-    pub count: Bits<6>,
+    pub count: Bits<7>,
 }

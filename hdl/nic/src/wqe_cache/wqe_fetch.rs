@@ -1,6 +1,6 @@
 //! Length and address of WQE bursts, and their tags.
 
-use super::desc::{Burst, FetchJob, TAGS_LOG2};
+use super::desc::{Burst, FetchJob, MAX_BURST_LOG2, TAGS_LOG2};
 use crate::ring_cfg::RingWrite;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
@@ -18,7 +18,7 @@ const REQUESTS_LOG2: usize = 4;
 
 /// Makes one read request of each [`FetchJob`]. The burst is as long as what was posted, what the window has room
 /// for, and half of the window allow (so that the next burst is fetched while the owner uses up this
-/// one); it neither wraps around the ring nor crosses a 4 KiB boundary.
+/// one), at most 64 WQEs; it neither wraps around the ring nor crosses a 4 KiB boundary.
 #[derive(LogicBlock, Module)]
 pub struct WqeFetch {
     /// Clock.
@@ -40,8 +40,9 @@ pub struct WqeFetch {
     /// Read requests.
     pub request: StreamOut<DmaReadReq>,
     tag_base: Constant<Bits<8>>,
-    window_size: Constant<Bits<7>>,
-    half_window: Constant<Bits<16>>,
+    window_size: Constant<Bits<9>>,
+    /// Longest burst: half a window, at most 64 WQEs.
+    longest: Constant<Bits<16>>,
     rings: Ram<RingCfg>,
     jobs: Delay<FetchJob>,
     /// Free tags; as many places as tags.
@@ -53,32 +54,32 @@ pub struct WqeFetch {
     /// What was posted, window room, index in ring.
     s1_valid: DFF<Bit>,
     s1_qp: DFF<Bits<14>>,
-    s1_first: DFF<Bits<6>>,
+    s1_first: DFF<Bits<8>>,
     s1_base: DFF<Bits<64>>,
     s1_posted: DFF<Bits<16>>,
-    s1_room: DFF<Bits<7>>,
+    s1_room: DFF<Bits<9>>,
     s1_offset: DFF<Bits<16>>,
     s1_to_end: DFF<Bits<6>>,
-    /// Posted, at most half a window.
+    /// Posted, at most the longest burst.
     s2_valid: DFF<Bit>,
     s2_qp: DFF<Bits<14>>,
-    s2_first: DFF<Bits<6>>,
+    s2_first: DFF<Bits<8>>,
     s2_high: DFF<Bits<32>>,
     s2_low: DFF<Bits<33>>,
     s2_posted: DFF<Bits<7>>,
-    s2_room: DFF<Bits<7>>,
+    s2_room: DFF<Bits<9>>,
     s2_to_end: DFF<Bits<7>>,
     /// Smaller of posted and room.
     s3_valid: DFF<Bit>,
     s3_qp: DFF<Bits<14>>,
-    s3_first: DFF<Bits<6>>,
+    s3_first: DFF<Bits<8>>,
     s3_addr: DFF<Bits<64>>,
     s3_count: DFF<Bits<7>>,
     s3_to_end: DFF<Bits<7>>,
     /// Smallest of all.
     s4_valid: DFF<Bit>,
     s4_qp: DFF<Bits<14>>,
-    s4_first: DFF<Bits<6>>,
+    s4_first: DFF<Bits<8>>,
     s4_addr: DFF<Bits<64>>,
     s4_count: DFF<Bits<7>>,
     size_mask: Signal<Local, Bits<16>>,
@@ -102,7 +103,7 @@ impl WqeFetch {
             request: StreamOut::default(),
             tag_base: Constant::new(u64::from(tag_base).into()),
             window_size: Constant::new((1u64 << window_log2).into()),
-            half_window: Constant::new((1u64 << (window_log2 - 1)).into()),
+            longest: Constant::new((1u64 << MAX_BURST_LOG2.min(window_log2 - 1)).into()),
             rings: Ram::new(qps_log2),
             jobs: Delay::new(RAM_LATENCY),
             tags: SyncFifo::new(TAGS_LOG2),
@@ -172,7 +173,7 @@ impl Logic for WqeFetch {
             !(Bits::<16>::from(0xFFFF) << bit_cast::<16, 4>(self.rings.rd_data.val().log_size));
         self.s1_valid.d.next = self.jobs.data_out.val().valid;
         self.s1_qp.d.next = self.jobs.data_out.val().qp;
-        self.s1_first.d.next = self.jobs.data_out.val().fetched.get_bits::<6>(0);
+        self.s1_first.d.next = self.jobs.data_out.val().fetched.get_bits::<8>(0);
         self.s1_base.d.next = self.rings.rd_data.val().base;
         self.s1_posted.d.next =
             self.jobs.data_out.val().producer - self.jobs.data_out.val().fetched;
@@ -189,8 +190,8 @@ impl Logic for WqeFetch {
         self.s2_low.d.next = bit_cast::<33, 32>(self.s1_base.q.val().get_bits::<32>(0))
             + (bit_cast::<33, 16>(self.s1_offset.q.val()) << 6);
         self.s2_posted.d.next = self.s1_posted.q.val().get_bits::<7>(0);
-        if self.s1_posted.q.val() > self.half_window.val() {
-            self.s2_posted.d.next = self.half_window.val().get_bits::<7>(0);
+        if self.s1_posted.q.val() > self.longest.val() {
+            self.s2_posted.d.next = self.longest.val().get_bits::<7>(0);
         }
         self.s2_room.d.next = self.s1_room.q.val();
         self.s2_to_end.d.next = bit_cast::<7, 6>(self.s1_to_end.q.val()) + 1;
@@ -205,8 +206,8 @@ impl Logic for WqeFetch {
         self.s3_addr.d.next = (bit_cast::<64, 32>(self.high.val()) << 32)
             | bit_cast::<64, 32>(self.s2_low.q.val().get_bits::<32>(0));
         self.s3_count.d.next = self.s2_posted.q.val();
-        if self.s2_posted.q.val() > self.s2_room.q.val() {
-            self.s3_count.d.next = self.s2_room.q.val();
+        if bit_cast::<9, 7>(self.s2_posted.q.val()) > self.s2_room.q.val() {
+            self.s3_count.d.next = self.s2_room.q.val().get_bits::<7>(0);
         }
         self.s3_to_end.d.next = self.s2_to_end.q.val();
 
@@ -225,7 +226,7 @@ impl Logic for WqeFetch {
         self.burst_tag.next = self.tags.output.data.val();
         self.burst.next.qp = self.s4_qp.q.val();
         self.burst.next.first = self.s4_first.q.val();
-        self.burst.next.count = self.s4_count.q.val().get_bits::<6>(0);
+        self.burst.next.count = self.s4_count.q.val();
         self.requests.input.valid.next = self.s4_valid.q.val();
         self.requests.input.data.next.addr = self.s4_addr.q.val();
         self.requests.input.data.next.len = bit_cast::<13, 7>(self.s4_count.q.val()) << 6;

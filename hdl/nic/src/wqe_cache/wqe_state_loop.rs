@@ -32,7 +32,7 @@ pub struct WqeStateLoop {
     pub hungry: StreamOut<Bits<14>>,
     /// Bursts to read.
     pub fetch: Signal<Out, FetchJob>,
-    window_size: Constant<Bits<7>>,
+    window_size: Constant<Bits<9>>,
     states: RmwRam<WqeState>,
     events: Delay<WqeEvent>,
     /// First cycle of the loop: differences.
@@ -43,7 +43,7 @@ pub struct WqeStateLoop {
     s1_behind: DFF<Bits<16>>,
     /// Window after the burst.
     s1_end: DFF<Bits<16>>,
-    s1_filled: DFF<Bits<7>>,
+    s1_filled: DFF<Bits<9>>,
     s1_full: DFF<Bit>,
     s1_drained: DFF<Bit>,
     s1_bell_at_end: DFF<Bit>,
@@ -143,9 +143,9 @@ impl Logic for WqeStateLoop {
         self.s1_behind.d.next =
             self.states.rd_data.val().fetched - self.events.data_out.val().index;
         self.s1_end.d.next =
-            self.states.rd_data.val().fetched + bit_cast::<16, 6>(self.events.data_out.val().count);
+            self.states.rd_data.val().fetched + bit_cast::<16, 7>(self.events.data_out.val().count);
         self.s1_filled.d.next =
-            self.states.rd_data.val().level + bit_cast::<7, 6>(self.events.data_out.val().count);
+            self.states.rd_data.val().level + bit_cast::<9, 7>(self.events.data_out.val().count);
         self.s1_full.d.next = self.states.rd_data.val().level == self.window_size.val();
         self.s1_drained.d.next =
             self.states.rd_data.val().producer == self.states.rd_data.val().fetched;
@@ -157,8 +157,8 @@ impl Logic for WqeStateLoop {
         // Second cycle: the new state, and whether it can be fed.
         self.state.next = self.s1_state.q.val();
         self.next.next = self.s1_state.q.val();
-        self.inside.next = (self.s1_behind.q.val().get_bits::<9>(7) == 0)
-            & (self.s1_behind.q.val().get_bits::<7>(0) <= self.state.val().level);
+        self.inside.next = (self.s1_behind.q.val().get_bits::<7>(9) == 0)
+            & (self.s1_behind.q.val().get_bits::<9>(0) <= self.state.val().level);
         self.can_feed.next = !self.s1_drained.q.val() & !self.s1_full.q.val();
         self.fresh.next = false;
         self.go.next = false;
@@ -192,11 +192,11 @@ impl Logic for WqeStateLoop {
             EventKind::Position => {
                 if self.state.val().enabled {
                     if self.inside.val() {
-                        self.next.next.level = self.s1_behind.q.val().get_bits::<7>(0);
+                        self.next.next.level = self.s1_behind.q.val().get_bits::<9>(0);
                         self.next.next.bad =
-                            self.state.val().bad & self.s1_behind.q.val().get_bits::<7>(0).any();
+                            self.state.val().bad & self.s1_behind.q.val().get_bits::<9>(0).any();
                         self.can_feed.next = !self.s1_drained.q.val()
-                            & (self.s1_behind.q.val().get_bits::<7>(0) != self.window_size.val());
+                            & (self.s1_behind.q.val().get_bits::<9>(0) != self.window_size.val());
                     } else {
                         self.next.next.stale = true;
                         self.next.next.bad = false;

@@ -91,7 +91,7 @@ pub struct WqeStore {
     b2_burst: DFF<BurstDone>,
     /// Distance of the wanted WQE to the window's end.
     r3_distance: DFF<Bits<16>>,
-    r3_level: DFF<Bits<7>>,
+    r3_level: DFF<Bits<9>>,
     r3_bad: DFF<Bit>,
     r4_avail: DFF<Bit>,
     r4_bad: DFF<Bit>,
@@ -206,8 +206,9 @@ impl Logic for WqeStore {
         self.b2_wqe.d.next = self.b1_wqe.q.val();
         self.b2_slot.d.next = (bit_cast::<20, 14>(self.bursts.rd_data.val().qp)
             << self.window_log2.val())
-            | (bit_cast::<20, 6>(self.bursts.rd_data.val().first + self.beats.rd_data.val())
-                & self.slot_mask.val());
+            | (bit_cast::<20, 8>(
+                self.bursts.rd_data.val().first + bit_cast::<8, 6>(self.beats.rd_data.val()),
+            ) & self.slot_mask.val());
         self.b2_done.d.next = self.b1_valid.q.val() & self.b1_last.q.val();
         self.b2_burst.d.next.qp = self.bursts.rd_data.val().qp;
         self.b2_burst.d.next.tag = self.b1_tag.q.val();
@@ -233,7 +234,7 @@ impl Logic for WqeStore {
         self.r3_level.d.next = self.windows.rd_data.val().level;
         self.r3_bad.d.next = self.windows.rd_data.val().bad;
         self.r4_avail.d.next = self.r3_distance.q.val().any()
-            & (self.r3_distance.q.val() <= bit_cast::<16, 7>(self.r3_level.q.val()));
+            & (self.r3_distance.q.val() <= bit_cast::<16, 9>(self.r3_level.q.val()));
         self.r4_bad.d.next = self.r3_bad.q.val();
 
         self.data.next.avail = self.r4_avail.q.val();
