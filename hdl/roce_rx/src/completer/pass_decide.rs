@@ -89,13 +89,14 @@ impl Logic for PassDecide {
         self.a7.d.next.timeout = self.time_out.val() & !self.no_retries.val();
         self.a7.d.next.wait = self.not_ready.val() & !self.no_rnr_retries.val();
         self.a7.d.next.resume = self.is_tick.val() & self.s.val().rnr_wait & self.n.val().expired;
-        // The timer of a disabled QP never expires; it is started so that the scan finds no more to do.
+        // Started when something is outstanding, stopped when nothing is: between the restarts of completer and
+        // sender PSNs seem to be outstanding. The timer of a disabled QP never expires; it is started so that the scan
+        // finds no more to do.
         self.a7.d.next.arm = self.r.val().valid
             & (self.r.val().event.kind == kind::TICK)
             & !self.s.val().failed
             & !self.s.val().rnr_wait
-            & !self.s.val().armed
-            & self.n.val().outstanding.any();
+            & (self.s.val().armed != self.n.val().outstanding.any());
         self.a7.d.next.flush = self.r.val().valid
             & self.s.val().failed
             & (self.r.val().event.kind != kind::RESTART)

@@ -15,7 +15,7 @@ const LOG2_SCAN: usize = 6;
 const LOG2_FINDS: usize = 4;
 
 /// Reads one QP a cycle from copies of what the passes, the sender and the SQ WQE cache publish, and reports those with
-/// something to do: unacknowledged PSNs and no timer, a timer or RNR wait that has expired, WQEs to be flushed. The pass
+/// something to do: unacknowledged PSNs and no timer or the reverse, a timer or RNR wait that has expired, WQEs to be flushed. The pass
 /// that follows decides with the true state, so a stale find does no harm.
 #[derive(LogicBlock, Module)]
 pub struct TimerScan {
@@ -148,9 +148,8 @@ impl Logic for TimerScan {
         } else if self.state3.q.val().rnr_wait {
             self.found4.d.next = self.expired.val();
         } else {
-            self.found4.d.next = self.open3.q.val()
-                & (!self.state3.q.val().armed
-                    | (self.expired.val() & !self.state3.q.val().forever));
+            self.found4.d.next = (self.open3.q.val() != self.state3.q.val().armed)
+                | (self.open3.q.val() & self.expired.val() & !self.state3.q.val().forever);
         }
         if !self.exists3.q.val() {
             self.found4.d.next = false;

@@ -460,6 +460,33 @@ fn the_timer_stops_with_the_last_acknowledgement() {
 }
 
 #[test]
+fn a_restart_leaves_no_timer_running() {
+    let mut world = ready(random(), SMOOTH);
+    let cfg = with(|cfg| cfg.timeout = 2);
+    // The completer restarts first, so for a while the sender seems to be far ahead.
+    let mut requester = Requester {
+        qp: 0,
+        psn: 5000,
+        begun: 0,
+        posted: 0,
+    };
+    requester.publish(&mut world);
+    world.configure_completer(0, &cfg);
+    world.settle();
+    world.cycles(UNIT);
+    requester.psn = cfg.psn;
+    requester.publish(&mut world);
+    world.cycles(40 * UNIT);
+    assert_eq!(world.take_rewinds(), []);
+    requester.send(&mut world, 1);
+    let since = world.sim.cycle;
+    while world.rewinds.is_empty() {
+        world.cycle();
+    }
+    assert!(world.sim.cycle - since >= 4 * UNIT);
+}
+
+#[test]
 fn local_errors_wait_for_their_turn() {
     let mut world = ready(random(), SMOOTH);
     let mut requester = Requester::start(&mut world, 0, &completer(0, 100));
