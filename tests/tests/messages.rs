@@ -52,7 +52,11 @@ fn check_smooth(counters: &[Counters; 2]) -> Result<()> {
     for (side, counters) in counters.iter().enumerate() {
         for counter in bad {
             let count = counters.get(counter);
-            ensure!(count == 0, "side {side} counts {count} {}", counter.name());
+            ensure!(
+                count == 0,
+                "side {side} counts {count} {}:\n{counters}",
+                counter.name()
+            );
         }
         // A receive request may be posted just before the message that needs it arrives.
         let rnr = counters.get(Counter::RnrWaits) > 0;
@@ -167,11 +171,11 @@ fn queue_indices_wrap() -> Result<()> {
         128,
         &[Connection::default()],
     )?;
-    let mut traffic = Traffic::new(&pair, rng(seed), 4096, 256 * count + (1 << 16))?;
+    let mut traffic = Traffic::new(&pair, rng(seed), 4096, 1024 * count + (1 << 16))?;
     let messages: Vec<Message> = (0..count)
         .map(|n| Message {
             op: [Op::Send, Op::WriteImm][n % 2],
-            len: n % 3,
+            len: n % 2,
         })
         .collect();
     traffic.add(0, 0, &messages)?;
