@@ -10,14 +10,14 @@ use ferroce_sim::pair::{Pair, PairConfig};
 use ferroce_sim::world::WorldConfig;
 use serde::Serialize;
 
-use crate::args::{count, number, size, size_text, UsageError};
+use crate::args::{count, log2, number, size, size_text, UsageError};
 use crate::cable::{pmtu, CableArgs};
-use crate::card::for_connections;
+use crate::card::for_rates;
 use crate::model;
 use crate::output::say;
 use crate::progress;
 use crate::table::{Table, Tone};
-use crate::transfer::{check_queues, ratio, OpArg};
+use crate::transfer::{queue_depth, ratio, OpArg};
 use crate::Outcome;
 
 use measure::{latency, throughput, Latency, Plan, Point};
@@ -35,7 +35,7 @@ Examples:
   ferroce bench rdma --sizes 65535,65536,65537 --offset 3
   ferroce bench rdma --json > bench.json
 
-A rate is taken between the completions at one and at nine tenths of a load.
+A rate is taken from the end of the first round of outstanding messages to the end of the load.
 A WRITE is complete when its sender knows, the others when the receiver does.")]
 pub struct Args {
     /// Message sizes, 1 to 2G
@@ -49,8 +49,11 @@ pub struct Args {
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,8", value_parser = count(1..=4096))]
     pub qps: Vec<usize>,
     /// Messages outstanding on each QP, 1 to 4096; fewer when messages are large
-    #[arg(long, value_name = "N", default_value = "16", value_parser = count(1..=4096))]
+    #[arg(long, value_name = "N", default_value = "64", value_parser = count(1..=4096))]
     pub depth: usize,
+    /// WQEs and unacknowledged messages of a QP on chip: a power of two, 2 to 64
+    #[arg(long, value_name = "N", default_value = "64", value_parser = log2(1..=6))]
+    pub window: usize,
     /// Path MTU in bytes
     #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = pmtu())]
     pub pmtu: Pmtu,
@@ -90,9 +93,9 @@ pub fn run(args: &Args) -> Result<Outcome> {
             UsageError("at least one size and one number of QPs is needed".to_owned()).into(),
         );
     };
-    check_queues(most, args.depth)?;
+    let queue_depth = queue_depth(most, args.depth)?;
     let link = args.cable.config()?;
-    let library = model::card(&for_connections(most), false)?;
+    let library = model::card(&for_rates(most, args.window), false)?;
     let world = WorldConfig {
         link,
         seed: args.seed,
@@ -111,7 +114,7 @@ pub fn run(args: &Args) -> Result<Outcome> {
     for &qps in &args.qps {
         let config = PairConfig {
             qps,
-            depth: args.depth,
+            depth: queue_depth,
             pmtu: args.pmtu,
             ..PairConfig::default()
         };

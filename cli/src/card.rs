@@ -106,6 +106,16 @@ pub fn for_connections(qps: usize) -> NicConfig {
     }
 }
 
+/// A card for measurements: with so many messages of a QP on chip and unacknowledged.
+pub fn for_rates(qps: usize, messages_log2: usize) -> NicConfig {
+    NicConfig {
+        sq_window_log2: messages_log2,
+        rq_window_log2: messages_log2,
+        retransmit_log2: messages_log2,
+        ..for_connections(qps)
+    }
+}
+
 /// Most connections of any card.
 pub const MAX_CONNECTIONS: u64 = (1 << 14) - FIRST_QPN as u64;
 

@@ -120,7 +120,7 @@ fn transfer_all(
     };
     let config = PairConfig {
         qps: QPS,
-        depth: DEPTH,
+        depth: transfer::queue_depth(QPS, DEPTH)?,
         ..PairConfig::default()
     };
     // The capture is complete when the pair is gone.

@@ -114,18 +114,21 @@ impl Transfers {
     }
 }
 
-/// Checks that so many requests fit the queues of a host.
+/// Requests that each queue needs room for so that receivers never run out while senders have `depth`
+/// outstanding: receives are posted again when half of a queue is used up, and take a while to arrive.
 ///
 /// # Errors
-/// They don't.
-pub fn check_queues(qps: usize, depth: usize) -> Result<(), UsageError> {
+/// The completions of so many don't fit a CQ.
+pub fn queue_depth(qps: usize, depth: usize) -> Result<usize, UsageError> {
+    let requests = 4 * depth;
     let most = 1 << RING_LOG_MAX;
-    if qps * depth <= most {
-        return Ok(());
+    if qps * requests <= most {
+        return Ok(requests);
     }
     Err(UsageError(format!(
-        "{qps} QPs with {depth} messages each need {} CQ entries; 1 to {most} are allowed",
-        qps * depth
+        "{qps} QPs with {depth} messages each have {} outstanding; 1 to {} are allowed",
+        qps * depth,
+        most / 4
     )))
 }
 
@@ -134,7 +137,7 @@ pub fn check_queues(qps: usize, depth: usize) -> Result<(), UsageError> {
 /// # Errors
 /// A file can't be read or written, a tool is missing, the simulation stops.
 pub fn run(args: &Args) -> Result<Outcome> {
-    check_queues(args.qps, args.depth)?;
+    let queue_depth = queue_depth(args.qps, args.depth)?;
     let link = args.cable.config()?;
     let data =
         std::fs::read(&args.file).with_context(|| format!("can't read {}", args.file.display()))?;
@@ -148,7 +151,7 @@ pub fn run(args: &Args) -> Result<Outcome> {
     };
     let config = PairConfig {
         qps: args.qps,
-        depth: args.depth,
+        depth: queue_depth,
         pmtu: args.pmtu,
         ..PairConfig::default()
     };

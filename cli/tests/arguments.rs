@@ -137,7 +137,7 @@ fn transfer_parameters_name_their_ranges() {
     );
     refused(
         "sim transfer file --qps 100 --depth 1000",
-        "1 to 32768 are allowed",
+        "1 to 8192 are allowed",
     );
     refused("sim transfer", "<FILE>");
 }
@@ -152,7 +152,8 @@ fn bench_and_report_parameters_name_their_ranges() {
     refused("bench rdma --qps 1,5000", "a number from 1 to 4096");
     refused("bench rdma --offset 4096", "a number from 0 to 4095");
     refused("bench rdma --depth 0", "a number from 1 to 4096");
-    refused("bench rdma --qps 4096 --depth 64", "1 to 32768 are allowed");
+    refused("bench rdma --qps 4096 --depth 64", "1 to 8192 are allowed");
+    refused("bench rdma --window 65", "a power of two from 2 to 64");
     refused("report --core-limit 0", "a number from 1 to 99");
     refused("report --mac-limit 100", "a number from 1 to 99");
 }

@@ -5,7 +5,7 @@ use ferroce_driver::{Access, Mr, Pmtu};
 use ferroce_sim::load::{Load, Message, Op, Times};
 use ferroce_sim::pair::Pair;
 use ferroce_sim::roof;
-use ferroce_sim::time::CORE_PERIOD_FS;
+use ferroce_sim::time::{CORE_PERIOD_FS, WIRE_BYTE_FS};
 use ferroce_sim::transfer::{piece, Percentiles};
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -13,10 +13,14 @@ use serde::Serialize;
 
 /// Bytes that are worth having on their way: several times what cable and host memory hold at 100 Gb/s.
 const IN_FLIGHT: u64 = 256 << 10;
+/// Rounds of more bytes than this take so long that two are enough.
+const LONG_ROUND: u64 = 4 << 20;
 /// Memory for the messages of a load, unless that holds less than two of them.
 const REGION: u64 = 1 << 20;
 /// Most places that messages of a load go to in turn.
 const MAX_SLOTS: u64 = 64;
+/// Core cycles between two looks for completions: 300 ns, in which a batch worth a doorbell gathers.
+const POLL_CYCLES: u64 = 75;
 /// Messages lie at the plan's offset behind a multiple of this.
 const ALIGN: u64 = 64;
 
@@ -94,16 +98,14 @@ impl Latency {
 /// The simulation stops or a request fails.
 pub fn throughput(pair: &Pair, op: Op, bytes: u64, plan: Plan) -> Result<Point> {
     let qps = pair.sides[0].qps.len();
-    let window = pair.sides[0].device.capabilities().retransmit_depth as usize;
-    let useful = IN_FLIGHT.div_ceil(bytes * qps as u64).max(2) as usize;
-    let outstanding = plan.depth.min(window).min(useful);
-    let total = (outstanding * qps) as u64;
-    // Long enough for rates to settle, and not longer when a window limits them.
-    let (cycles, rounds) = if plan.quick { (4_000, 6) } else { (16_000, 12) };
-    let message_fs = roof::wire_bytes(op, bytes, plan.pmtu) * ferroce_sim::time::WIRE_BYTE_FS;
-    let messages = (cycles * CORE_PERIOD_FS / message_fs).clamp(rounds * total, 4 * rounds * total);
+    let least = if qps == 1 { 2 } else { 1 };
+    let useful = IN_FLIGHT.div_ceil(bytes * qps as u64).max(least) as usize;
+    let outstanding = plan.depth.min(useful);
+    let round = (outstanding * qps) as u64;
+    let messages = length(op, bytes, round, plan);
+    pair.sim.with(|world| world.set_quantum(POLL_CYCLES));
     let (times, identical) = run(pair, op, bytes, messages, outstanding, plan)?;
-    let rate = times.rate();
+    let rate = rate(&times, round as usize);
     Ok(Point {
         op,
         bytes,
@@ -119,6 +121,27 @@ pub fn throughput(pair: &Pair, op: Op, bytes: u64, plan: Plan) -> Result<Point> 
         cycles_per_second: times.cycles as f64 / times.wall.as_secs_f64(),
         identical,
     })
+}
+
+/// Messages of a load that has `round` outstanding: enough for the rate to settle, in rounds, and few where
+/// each of them is long.
+fn length(op: Op, bytes: u64, round: u64, plan: Plan) -> u64 {
+    let cycles = if plan.quick { 4_000 } else { 16_000 };
+    let message_fs = roof::wire_bytes(op, bytes, plan.pmtu) * WIRE_BYTE_FS;
+    let least = if round * bytes > LONG_ROUND { 2 } else { 4 };
+    let rounds = (cycles * CORE_PERIOD_FS / message_fs / round).clamp(least, 6 * least);
+    rounds * round
+}
+
+/// Messages a second after the first round. QPs that take turns complete together, so only whole rounds
+/// tell a rate.
+fn rate(times: &Times, round: usize) -> f64 {
+    let mut done = times.done().to_vec();
+    done.sort_unstable();
+    let (Some(begin), Some(end)) = (done.get(round - 1), done.last()) else {
+        return 0.0;
+    };
+    (done.len() - round) as f64 / ((end - begin).max(CORE_PERIOD_FS) as f64 * 1e-15)
 }
 
 /// Sends one message at a time, and looks for completions every cycle.
@@ -192,6 +215,14 @@ fn expected(sent: &[u8], offset: u64, stride: u64, bytes: u64) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
+
+    const PLAN: Plan = Plan {
+        offset: 0,
+        depth: 64,
+        pmtu: Pmtu::B4096,
+        quick: false,
+    };
 
     #[test]
     fn gaps_between_messages_stay_zero() {
@@ -199,5 +230,28 @@ mod tests {
             expected(&[9; 11], 3, 4, 2),
             [0, 0, 0, 9, 9, 0, 0, 9, 9, 0, 0]
         );
+    }
+
+    /// Three rounds of four messages, each round complete at once: one microsecond a round.
+    #[test]
+    fn rates_are_those_of_whole_rounds() {
+        let done: Vec<u64> = (0..12)
+            .map(|n| 5_000_000_000 + n / 4 * 1_000_000_000)
+            .collect();
+        let times = Times {
+            posted: vec![0; 12],
+            sent: done,
+            received: Vec::new(),
+            cycles: 0,
+            wall: Duration::ZERO,
+        };
+        assert!((rate(&times, 4) / 4e6 - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn loads_are_whole_rounds_and_not_too_long() {
+        assert_eq!(length(Op::Write, 64, 64, PLAN), 24 * 64);
+        assert_eq!(length(Op::Write, 1 << 20, 2, PLAN), 4 * 2);
+        assert_eq!(length(Op::Write, 1 << 20, 8, PLAN), 2 * 8);
     }
 }
