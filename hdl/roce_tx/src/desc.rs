@@ -7,7 +7,7 @@ pub const MAX_HDR_BYTES: usize = 74;
 /// Bits of a frame's longest header.
 pub const HDR_BITS: usize = MAX_HDR_BYTES * 8;
 
-/// The scheduler lets a QP send one packet.
+/// The scheduler lets a QP send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct Visit {
     /// QP index.

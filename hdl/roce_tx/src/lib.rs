@@ -21,6 +21,7 @@ pub mod roce_tx;
 pub mod sched;
 pub mod send;
 pub mod send_commit;
+pub mod send_cut;
 pub mod send_desc;
 pub mod send_front;
 pub mod send_packet;

@@ -1,8 +1,9 @@
-//! The sender: from a scheduler's visit to a packet.
+//! The sender: from a scheduler's visit to packets.
 
 use crate::desc::Visit;
 use crate::send_commit::{TxSendCommit, COMMIT_LATENCY};
-use crate::send_desc::{SendContext, SendGate};
+use crate::send_cut::TxSendCut;
+use crate::send_desc::{SendContext, SendGate, TxChunk};
 use crate::send_front::TxSendFront;
 use crate::send_packet::{TxSendPacket, PACKET_LATENCY};
 use crate::send_state::{TxSendState, STATE_LATENCY};
@@ -23,9 +24,9 @@ use ferroce_rtl::sync_fifo::SyncFifo;
 const LOOKUPS: usize = 1 + WQE_READ_LATENCY + 1 + MR_CHECK_LATENCY;
 /// Cycles from the entry's output to the state's write port and the output FIFOs.
 pub const SEND_PIPE: usize = STATE_LATENCY + LOOKUPS + COMMIT_LATENCY;
-/// The packet is planned while the MR check runs.
+/// The packets are planned while the MR check runs.
 const PLAN_WAIT: usize = MR_CHECK_LATENCY - PACKET_LATENCY;
-/// Cycles from the state to the planning of the packet.
+/// Cycles from the state to the planning of packets.
 const STATE_TO_PLAN: usize = 1 + WQE_READ_LATENCY + 1 + PLAN_WAIT;
 
 /// Output FIFOs: what is in flight plus 12 items of slack, so that a slower sink does not stop the
@@ -34,7 +35,7 @@ const FIFO_LOG2: usize = 5;
 /// An item that passes the entry takes its place this many cycles later, see `SyncFifo::almost_full`.
 const FIFO_RESERVE: usize = SEND_PIPE + 2;
 
-/// One packet a visit, a visit a cycle. The pipeline runs freely; the entry admits an item only when every output FIFO has
+/// A visit a cycle, each of up to 4 KiB of one message: 1 to 16 packets. The pipeline runs freely; the entry admits an item only when every output FIFO has
 /// room for everything that is in flight.
 ///
 /// | cycle | |
@@ -43,14 +44,14 @@ const FIFO_RESERVE: usize = SEND_PIPE + 2;
 /// | 2 | state; window check begins |
 /// | 3 | `wqe_read` |
 /// | 8 | WQE registered, `mr_check` |
-/// | 12 | packet planned |
+/// | 10 | planning begins |
 /// | 16 | decision |
 /// | 18 | state written, outputs |
 #[derive(LogicBlock, Module)]
 pub struct TxSend {
     /// Clock.
     pub clock: Signal<In, Clock>,
-    /// QPs that may send a packet, each at most once until its `done`.
+    /// QPs that may send, each at most once until its `done`.
     pub visit: StreamIn<Visit>,
     /// Positions to go back to.
     pub rewind: StreamIn<Rewind>,
@@ -98,7 +99,8 @@ pub struct TxSend {
     wqe_to_plan: Delay<WqeData>,
     wqe_to_commit: Delay<WqeData>,
     gate_to_commit: Delay<SendGate>,
-    pkt_fifo: SyncFifo<TxPkt>,
+    chunk_fifo: SyncFifo<TxChunk>,
+    cut: TxSendCut,
     done_fifo: SyncFifo<VisitDone>,
     kick_fifo: SyncFifo<Kick>,
     consumed_fifo: SyncFifo<Consumed>,
@@ -146,7 +148,8 @@ impl TxSend {
             wqe_to_plan: Delay::new(PLAN_WAIT),
             wqe_to_commit: Delay::new(PACKET_LATENCY),
             gate_to_commit: Delay::new(STATE_TO_PLAN + PACKET_LATENCY - WINDOW_LATENCY),
-            pkt_fifo: SyncFifo::new_with_reserve(FIFO_LOG2, FIFO_RESERVE),
+            cut: TxSendCut::default(),
+            chunk_fifo: SyncFifo::new_with_reserve(FIFO_LOG2, FIFO_RESERVE),
             done_fifo: SyncFifo::new_with_reserve(FIFO_LOG2, FIFO_RESERVE),
             kick_fifo: SyncFifo::new_with_reserve(FIFO_LOG2, FIFO_RESERVE),
             consumed_fifo: SyncFifo::new_with_reserve(FIFO_LOG2, FIFO_RESERVE),
@@ -181,7 +184,8 @@ impl Logic for TxSend {
             wqe_to_plan,
             wqe_to_commit,
             gate_to_commit,
-            pkt_fifo,
+            chunk_fifo,
+            cut,
             done_fifo,
             kick_fifo,
             consumed_fifo,
@@ -194,7 +198,7 @@ impl Logic for TxSend {
             !self.kick_fifo.almost_full.val() & !self.consumed_fifo.almost_full.val();
         self.front.set_room.next = self.set_room.val();
         self.front.visit_room.next = self.set_room.val()
-            & !self.pkt_fifo.almost_full.val()
+            & !self.chunk_fifo.almost_full.val()
             & !self.done_fifo.almost_full.val()
             & !self.error_fifo.almost_full.val();
 
@@ -237,9 +241,10 @@ impl Logic for TxSend {
         self.publish.next = self.commit.publish.val();
         self.sent.next = self.commit.sent.val();
 
-        self.pkt_fifo.input.data.next = self.commit.pkt.val();
-        self.pkt_fifo.input.valid.next = self.commit.pkt_push.val();
-        StreamOut::<TxPkt>::link(&mut self.pkt, &mut self.pkt_fifo.output);
+        self.chunk_fifo.input.data.next = self.commit.chunk.val();
+        self.chunk_fifo.input.valid.next = self.commit.chunk_push.val();
+        StreamOut::<TxChunk>::join(&mut self.chunk_fifo.output, &mut self.cut.chunk);
+        StreamOut::<TxPkt>::link(&mut self.pkt, &mut self.cut.pkt);
         self.done_fifo.input.data.next = self.commit.done.val();
         self.done_fifo.input.valid.next = self.commit.done_push.val();
         StreamOut::<VisitDone>::link(&mut self.done, &mut self.done_fifo.output);

@@ -1,11 +1,11 @@
 //! Last stage of the sender: decides, writes the state and tells everybody.
 
-use crate::send_desc::{SendContext, SendGate, SendPlan};
+use crate::send_desc::{SendContext, SendGate, SendPlan, TxChunk};
 use crate::send_state::{HighWrite, StateWrite};
 use ferroce_abi::wqe::flags;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::lookup::WqeData;
-use ferroce_rtl::desc::tx::{Consumed, Kick, LocalError, SenderPub, SentWrite, TxPkt, VisitDone};
+use ferroce_rtl::desc::tx::{Consumed, Kick, LocalError, SenderPub, SentWrite, VisitDone};
 
 /// Cycles from the inputs to the outputs.
 pub const COMMIT_LATENCY: usize = 2;
@@ -27,7 +27,7 @@ pub struct TxSendCommit {
     pub gate: Signal<In, SendGate>,
     /// The WQE.
     pub wqe: Signal<In, WqeData>,
-    /// The packet to send from it.
+    /// What to send of it.
     pub plan: Signal<In, SendPlan>,
     /// The SGE lies in its memory region.
     pub mr_ok: Signal<In, Bit>,
@@ -39,10 +39,10 @@ pub struct TxSendCommit {
     pub publish: Signal<Out, SenderPub>,
     /// A message was begun.
     pub sent: Signal<Out, SentWrite>,
-    /// The packet.
-    pub pkt: Signal<Out, TxPkt>,
-    /// `pkt` is to be sent.
-    pub pkt_push: Signal<Out, Bit>,
+    /// Packets of the message.
+    pub chunk: Signal<Out, TxChunk>,
+    /// `chunk` is to be sent.
+    pub chunk_push: Signal<Out, Bit>,
     /// Answer to the scheduler.
     pub done: Signal<Out, VisitDone>,
     /// `done` is to be sent.
@@ -69,7 +69,7 @@ pub struct TxSendCommit {
     write2: DFF<StateWrite>,
     high2: DFF<HighWrite>,
     sent2: DFF<SentWrite>,
-    pkt2: DFF<TxPkt>,
+    chunk2: DFF<TxChunk>,
     send2: DFF<Bit>,
     done2: DFF<VisitDone>,
     done_push2: DFF<Bit>,
@@ -101,7 +101,7 @@ impl Logic for TxSendCommit {
             write2,
             high2,
             sent2,
-            pkt2,
+            chunk2,
             send2,
             done2,
             done_push2,
@@ -179,7 +179,7 @@ impl Logic for TxSendCommit {
         self.publish.next.max_psn = self.high2.q.val().high.max_psn;
         self.publish.next.begun = self.high2.q.val().high.begun;
 
-        // Message and packet.
+        // Message and packets.
         self.sent2.d.next.valid = self.send1.q.val() & self.plan1.q.val().first;
         self.sent2.d.next.qp = self.context1.q.val().item.qp;
         self.sent2.d.next.wqe = self.context1.q.val().state.wqe;
@@ -190,25 +190,25 @@ impl Logic for TxSendCommit {
         self.sent2.d.next.len = self.wqe1.q.val().len;
         self.sent.next = self.sent2.q.val();
 
-        self.pkt2.d.next.qp = self.context1.q.val().item.qp;
-        self.pkt2.d.next.opcode = self.plan1.q.val().opcode;
-        self.pkt2.d.next.se = self.plan1.q.val().se;
-        self.pkt2.d.next.ackreq = self.plan1.q.val().ackreq;
-        self.pkt2.d.next.psn = self.context1.q.val().state.psn;
-        self.pkt2.d.next.has_reth = self.plan1.q.val().has_reth;
-        self.pkt2.d.next.has_imm = self.plan1.q.val().has_imm;
-        self.pkt2.d.next.has_aeth = false;
-        self.pkt2.d.next.va = self.wqe1.q.val().va;
-        self.pkt2.d.next.rkey = self.wqe1.q.val().rkey;
-        self.pkt2.d.next.dma_len = self.wqe1.q.val().len;
-        self.pkt2.d.next.imm = self.wqe1.q.val().imm;
-        self.pkt2.d.next.syndrome = 0.into();
-        self.pkt2.d.next.msn = 0.into();
-        self.pkt2.d.next.len = self.plan1.q.val().len;
-        self.pkt2.d.next.addr = self.plan1.q.val().addr;
+        self.chunk2.d.next.qp = self.context1.q.val().item.qp;
+        self.chunk2.d.next.first = self.plan1.q.val().first;
+        self.chunk2.d.next.last = self.plan1.q.val().last;
+        self.chunk2.d.next.write = self.plan1.q.val().write;
+        self.chunk2.d.next.has_imm = self.plan1.q.val().imm;
+        self.chunk2.d.next.se = self.plan1.q.val().se;
+        self.chunk2.d.next.more = self.plan1.q.val().more;
+        self.chunk2.d.next.pmtu = self.context1.q.val().cfg.pmtu;
+        self.chunk2.d.next.number = self.context1.q.val().state.sent.get_bits::<4>(0);
+        self.chunk2.d.next.psn = self.context1.q.val().state.psn;
+        self.chunk2.d.next.va = self.wqe1.q.val().va;
+        self.chunk2.d.next.rkey = self.wqe1.q.val().rkey;
+        self.chunk2.d.next.dma_len = self.wqe1.q.val().len;
+        self.chunk2.d.next.imm = self.wqe1.q.val().imm;
+        self.chunk2.d.next.bytes = self.plan1.q.val().bytes;
+        self.chunk2.d.next.addr = self.plan1.q.val().addr;
         self.send2.d.next = self.send1.q.val();
-        self.pkt.next = self.pkt2.q.val();
-        self.pkt_push.next = self.send2.q.val();
+        self.chunk.next = self.chunk2.q.val();
+        self.chunk_push.next = self.send2.q.val();
 
         // Answers.
         self.done2.d.next.qp = self.context1.q.val().item.qp;

@@ -101,37 +101,77 @@ pub struct SendGate {
     pub skip: Bit,
 }
 
-/// The packet that a visit would send, and the state after it.
+/// Most bytes that one visit sends: a page, so 1 packet at a path MTU of 4096 and 16 at 256.
+pub const VISIT_LOG2_BYTES: u64 = 12;
+/// Most packets that one visit sends.
+pub const MAX_VISIT_PACKETS: u64 = 16;
+
+/// What a visit would send, and the state after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct SendPlan {
     /// Completion status of a malformed WQE, 0 if it is well-formed.
     pub status: Bits<8>,
-    /// First packet of the message.
+    /// It begins the message.
     pub first: Bit,
-    /// Last packet of the message.
+    /// It ends the message.
     pub last: Bit,
-    /// BTH opcode.
-    pub opcode: Bits<8>,
-    /// BTH solicited event.
+    /// RDMA WRITE; else SEND.
+    pub write: Bit,
+    /// With immediate.
+    pub imm: Bit,
+    /// The last packet is a solicited event.
     pub se: Bit,
-    /// BTH AckReq.
-    pub ackreq: Bit,
-    /// A RETH follows.
-    pub has_reth: Bit,
-    /// An ImmDt follows.
-    pub has_imm: Bit,
-    /// Payload bytes.
-    pub len: Bits<13>,
+    /// Packets but one.
+    pub more: Bits<4>,
+    /// Payload bytes of all packets.
+    pub bytes: Bits<13>,
     /// Host address of the payload.
     pub addr: Bits<64>,
     /// PSN of the message's last packet, counted from this one if it is the first.
     pub last_psn: Bits<24>,
-    /// State after the packet.
+    /// State after it.
     pub next_wqe: Bits<16>,
-    /// State after the packet.
+    /// State after it.
     pub next_sent: Bits<24>,
-    /// State after the packet.
+    /// State after it.
     pub next_psn: Bits<24>,
-    /// Furthest position after the packet.
+    /// Furthest position after it.
     pub high: SendHigh,
+}
+
+/// Packets of one message in a row, to be cut apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct TxChunk {
+    /// QP index.
+    pub qp: Bits<14>,
+    /// It begins the message.
+    pub first: Bit,
+    /// It ends the message.
+    pub last: Bit,
+    /// RDMA WRITE; else SEND.
+    pub write: Bit,
+    /// With immediate.
+    pub has_imm: Bit,
+    /// The last packet is a solicited event.
+    pub se: Bit,
+    /// Packets but one.
+    pub more: Bits<4>,
+    /// Log2 of the path MTU in bytes.
+    pub pmtu: Bits<4>,
+    /// Number of the first packet in its message, modulo 16.
+    pub number: Bits<4>,
+    /// PSN of the first packet.
+    pub psn: Bits<24>,
+    /// RETH virtual address.
+    pub va: Bits<64>,
+    /// RETH R_Key.
+    pub rkey: Bits<32>,
+    /// Message length in bytes.
+    pub dma_len: Bits<32>,
+    /// ImmDt as on the wire.
+    pub imm: Bits<32>,
+    /// Payload bytes of all packets.
+    pub bytes: Bits<13>,
+    /// Host address of the payload.
+    pub addr: Bits<64>,
 }

@@ -1,16 +1,19 @@
 //! Window stage of the sender: may the QP send now?
 
-use crate::send_desc::{SendContext, SendGate};
+use crate::send_desc::{SendContext, SendGate, MAX_VISIT_PACKETS};
 use ferroce_emit::prelude::*;
 
 /// Cycles from `context` to `gate`.
 pub const WINDOW_LATENCY: usize = 3;
 
-/// Most PSNs that may be unacknowledged: the peer tells old PSNs from new ones by half of the PSN space.
-const PSN_WINDOW: u64 = (1 << 23) - 1;
+/// Bits of the PSN distance that are ones when the window is full. The peer tells old PSNs from new ones by half of the PSN
+/// space, so at most 2^23 - 1 may be unacknowledged, and a visit may add 16: from 2^23 - 16 on it is full.
+const PSN_FULL_SHIFT: usize = MAX_VISIT_PACKETS.trailing_zeros() as usize;
+/// As many ones as there are between that bit and bit 23, which tells ahead from behind.
+const PSN_FULL: u64 = (1 << 23) / MAX_VISIT_PACKETS - 1;
 
 /// Compares the sender's position with the completer's. Both windows are open when the retransmit table has a free entry
-/// (`wqe - una_wqe` below its depth) and fewer than 2^23 - 1 PSNs are unacknowledged.
+/// (`wqe - una_wqe` below its depth) and fewer than 2^23 - 16 PSNs are unacknowledged.
 ///
 /// After a rewind, late ACKs of the first transmission may take the completer past the sender. WQEs in between are
 /// retired and may be overwritten by software, so they must not be sent again. Once all that was ever sent is acknowledged, the
@@ -87,8 +90,8 @@ impl Logic for TxSendWindow {
         self.runnable2.d.next = self.runnable1.q.val();
         self.skip2.d.next = self.all_acked1.q.val() & self.psns1.q.val().get_bit(23);
         self.retired2.d.next = self.wqes1.q.val().get_bit(15);
-        self.full2.d.next =
-            (self.wqes1.q.val() & self.full_mask.val()).any() | (self.psns1.q.val() == PSN_WINDOW);
+        self.full2.d.next = (self.wqes1.q.val() & self.full_mask.val()).any()
+            | (self.psns1.q.val().get_bits::<20>(PSN_FULL_SHIFT) == PSN_FULL);
 
         self.verdict.d.next.open = self.runnable2.q.val()
             & !self.skip2.q.val()
@@ -158,11 +161,12 @@ mod tests {
                         (false, false)
                     );
                 }
-                for psns in [1 << 22, (1 << 23) - 2] {
+                for psns in [1 << 22, (1 << 23) - 17] {
                     assert_eq!(verdict((wqe, psn + psns), una, psn + psns), (true, false));
                 }
-                let full = (1 << 23) - 1;
-                assert_eq!(verdict((wqe, psn + full), una, psn + full), (false, false));
+                for full in [(1 << 23) - 16, (1 << 23) - 9, (1 << 23) - 1] {
+                    assert_eq!(verdict((wqe, psn + full), una, psn + full), (false, false));
+                }
             }
         });
     }

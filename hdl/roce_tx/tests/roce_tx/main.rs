@@ -3,7 +3,9 @@
 mod host;
 mod peer;
 mod queue;
+mod rates;
 mod sim;
+mod source;
 mod world;
 
 use ferroce_abi::limits::Pmtu;
@@ -23,7 +25,7 @@ const OPCODES: [WrOpcode; 4] = [
 ];
 
 /// A host that answers in order after 900 ns.
-const ORDERLY: Timing = Timing {
+pub const ORDERLY: Timing = Timing {
     latency: 225,
     jitter: 0,
     rate: 100,
@@ -38,7 +40,7 @@ const WILD: Timing = Timing {
     shuffled: true,
 };
 
-fn message(rng: &mut ChaCha8Rng, len: u32, offset: u64) -> Message {
+pub fn message(rng: &mut ChaCha8Rng, len: u32, offset: u64) -> Message {
     Message {
         opcode: *OPCODES.choose(rng).expect("some"),
         flags: rng.gen::<u8>() & (flags::SIGNALED | flags::SOLICITED),
@@ -79,7 +81,7 @@ fn lengths(pmtu: Pmtu) -> Vec<u32> {
     ]
 }
 
-fn connections(rng: &mut ChaCha8Rng, pmtus: &[Pmtu]) -> Vec<Connection> {
+pub fn connections(rng: &mut ChaCha8Rng, pmtus: &[Pmtu]) -> Vec<Connection> {
     let connect = |(qp, &pmtu)| Connection::example(qp, pmtu, rng.gen::<u32>() >> 8);
     pmtus.iter().enumerate().map(connect).collect()
 }
@@ -154,7 +156,7 @@ fn answers_overtake_requests() {
     let start = world.frames;
     let mut answers = 0;
     while !world.all_done() {
-        if world.rng.gen_range(0..60) == 0 && answers < 3000 {
+        if world.rng.gen_range(0..20) == 0 && answers < 3000 {
             let qp = world.rng.gen_range(0..conns.len());
             let syndrome = *[0x1F, 0x60, 0x61, 0x62, 0x63, 0x2A]
                 .choose(&mut world.rng)
@@ -169,6 +171,31 @@ fn answers_overtake_requests() {
     assert!(answers > 500);
     let requests: u64 = world.queues.iter().map(|queue| queue.frames).sum();
     assert_eq!(world.frames - start, requests + answers);
+}
+
+#[test]
+fn answers_do_not_wait_for_the_host() {
+    let mut rng = sim::random();
+    let conns = connections(&mut rng, &[Pmtu::B4096]);
+    let slow = Timing {
+        latency: 10_000,
+        ..ORDERLY
+    };
+    let mut world = World::new(rng, SMOOTH, slow, &conns);
+    post_random(&mut world, 20, 20_000);
+    while world.host.most_outstanding < 10 {
+        world.cycle();
+    }
+    for psn in 0..100 {
+        world.answer(0, psn, 0x1F, psn);
+        let limit = world.sim.cycle + 60;
+        while !world.expected_acks.is_empty() {
+            world.cycle();
+            assert!(world.sim.cycle < limit, "the answer waits");
+        }
+    }
+    assert_eq!(world.queues[0].frames, 0);
+    world.run(1_000_000);
 }
 
 #[test]
@@ -209,7 +236,7 @@ fn the_sender_goes_back_to_any_packet() {
         let qp = world.rng.gen_range(0..conns.len());
         let queue = &world.queues[qp];
         let (una, next) = (queue.una, queue.next_frame);
-        if world.rng.gen_range(0..150) == 0 && queue.rewinds.is_empty() && una < next {
+        if world.rng.gen_range(0..40) == 0 && queue.rewinds.is_empty() && una < next {
             let packet = world.rng.gen_range(una..next);
             world.rewind(qp, packet, false);
             rewinds += 1;
@@ -223,7 +250,7 @@ fn the_sender_goes_back_to_any_packet() {
     }
     let skips: u64 = world.queues.iter().map(|queue| queue.skips).sum();
     println!("{rewinds} rewinds, {skips} times all was acknowledged before it was sent again");
-    assert!(rewinds > 100, "only {rewinds} rewinds");
+    assert!(rewinds > 50, "only {rewinds} rewinds");
     assert!(world.errors.is_empty());
 }
 
@@ -363,65 +390,4 @@ fn a_queue_starts_anew_when_it_is_configured() {
     }
     post_random(&mut world, 20, 5000);
     world.run(200_000);
-}
-
-/// Cycles a frame while `count` frames pass, in the middle of the run.
-fn cycles_per_frame(world: &World, skip: usize, count: usize) -> f64 {
-    let first = world.frame_cycles[skip];
-    let last = world.frame_cycles[skip + count];
-    (last - first) as f64 / count as f64
-}
-
-#[test]
-fn full_packets_keep_the_wire_busy() {
-    let mut rng = sim::random();
-    for (queues, offset) in [(1, 0), (1, 5), (16, 0), (16, 60)] {
-        let conns = connections(&mut rng, &vec![Pmtu::B4096; queues]);
-        let mut world = World::new(rng.clone(), SMOOTH, ORDERLY, &conns);
-        for qp in 0..queues {
-            for _ in 0..160 / queues {
-                let message = message(&mut world.rng, 2 * 4096, offset);
-                world.queues[qp].post(message);
-            }
-        }
-        world.run(200_000);
-        let cycles = cycles_per_frame(&world, 60, 200);
-        println!("{queues} QPs, offset {offset}: {cycles:.2} cycles a packet of 4096 bytes");
-        assert!(cycles <= 66.0, "{cycles} cycles");
-    }
-}
-
-#[test]
-fn small_messages_of_many_queues_flow() {
-    let mut rng = sim::random();
-    let conns = connections(&mut rng, &[Pmtu::B4096; 16]);
-    let mut world = World::new(rng, SMOOTH, ORDERLY, &conns);
-    for qp in 0..16 {
-        for _ in 0..60 {
-            let message = message(&mut world.rng, 64, 0);
-            world.queues[qp].post(message);
-        }
-    }
-    world.run(100_000);
-    let cycles = cycles_per_frame(&world, 300, 400);
-    println!("16 QPs: {cycles:.2} cycles a message of 64 bytes");
-    assert!(cycles <= 8.0, "{cycles} cycles");
-}
-
-/// A packet a visit and one visit at a time: a single queue is as fast as a visit is long.
-#[test]
-fn one_queue_alone() {
-    let mut rng = sim::random();
-    for (pmtu, len) in [(Pmtu::B256, 8192), (Pmtu::B1024, 8192), (Pmtu::B4096, 64)] {
-        let conns = connections(&mut rng, &[pmtu]);
-        let mut world = World::new(rng.clone(), SMOOTH, ORDERLY, &conns);
-        for _ in 0..100 {
-            let message = message(&mut world.rng, len, 0);
-            world.queues[0].post(message);
-        }
-        world.run(200_000);
-        let count = world.frame_cycles.len();
-        let cycles = cycles_per_frame(&world, count / 4, count / 2);
-        println!("{pmtu:?}, messages of {len} bytes: {cycles:.2} cycles a packet");
-    }
 }

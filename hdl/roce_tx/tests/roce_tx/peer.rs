@@ -1,6 +1,7 @@
 //! What must be on the wire: messages cut into packets and built as frames, in plain software.
 
 use crate::host::bytes_at;
+use ferroce_abi::cfg::{mac_bits, AvCfg, PortCfg, SenderCfg};
 use ferroce_abi::frame::{Endpoint, Extensions, Frame, Ip, Packet};
 use ferroce_abi::headers::{Aeth, Bth, Mac, Reth, Syndrome};
 use ferroce_abi::limits::Pmtu;
@@ -57,6 +58,13 @@ pub struct Connection {
     pub first_psn: u32,
 }
 
+/// Table entries of a connection.
+pub struct Entries {
+    pub port: [u64; 4],
+    pub av: [u64; 4],
+    pub sender: [u64; 4],
+}
+
 impl Connection {
     /// Connection number `qp`, with everything different.
     pub fn example(qp: usize, pmtu: Pmtu, first_psn: u32) -> Self {
@@ -77,6 +85,34 @@ impl Connection {
             ttl: 64 + n,
             pmtu,
             first_psn,
+        }
+    }
+
+    /// The card's table entries for it.
+    pub fn entries(&self, pd: u16) -> Entries {
+        let port = PortCfg {
+            mac: mac_bits(self.local.mac.0),
+            ip: self.local.ip.into(),
+        };
+        let av = AvCfg {
+            dmac: mac_bits(self.remote.mac.0),
+            dip: self.remote.ip.into(),
+            sport: self.sport,
+            dqpn: self.dqpn,
+            pkey: self.pkey,
+            tos: self.tos,
+            ttl: self.ttl,
+        };
+        let sender = SenderCfg {
+            enabled: true,
+            pmtu: self.pmtu.log2(),
+            pd,
+            psn: self.first_psn,
+        };
+        Entries {
+            port: port.to_bits().expect("the port fits its entry"),
+            av: av.to_bits().expect("the address fits its entry"),
+            sender: sender.to_bits().expect("the QP fits its entry"),
         }
     }
 

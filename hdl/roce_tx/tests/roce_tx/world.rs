@@ -4,7 +4,7 @@ use crate::host::{Host, Timing};
 use crate::peer::Connection;
 use crate::queue::Queue;
 use crate::sim::Sim;
-use ferroce_abi::cfg::{AvCfg, PortCfg, SenderCfg};
+use crate::source::{Source, StreamWatch};
 use ferroce_emit::prelude::*;
 use ferroce_roce_tx::desc::FetchError;
 use ferroce_roce_tx::roce_tx::{RoceTx, TxSizes};
@@ -20,7 +20,7 @@ use ferroce_rtl::desc::tx::{
 use ferroce_rtl::stream::Beat;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 
 pub const LOG2_QPS: usize = 4;
 pub const LOG2_MESSAGES: usize = 4;
@@ -53,35 +53,6 @@ pub const SMOOTH: Knobs = Knobs {
     time_out: u64::MAX,
 };
 
-/// An item of a source that holds it until it is taken.
-struct Source<T> {
-    name: &'static str,
-    items: VecDeque<T>,
-    offered: bool,
-}
-
-impl<T: FromBits> Source<T> {
-    fn new(name: &'static str) -> Self {
-        Self {
-            name,
-            items: VecDeque::new(),
-            offered: false,
-        }
-    }
-
-    fn offer(&mut self, sim: &mut Sim, now: bool) {
-        self.offered = !self.items.is_empty() && (self.offered || now);
-        sim.offer(self.name, self.items.front().filter(|_| self.offered));
-    }
-
-    fn advance(&mut self, sim: &Sim) {
-        if sim.taken(self.name) {
-            self.items.pop_front();
-            self.offered = false;
-        }
-    }
-}
-
 pub struct World {
     pub sim: Sim,
     pub rng: ChaCha8Rng,
@@ -109,12 +80,8 @@ pub struct World {
     pub frame_cycles: Vec<u64>,
     /// Nothing is acknowledged while this is set.
     pub mute: bool,
-    /// Items offered by streams in the cycle before and not taken: they must still be there.
-    offered: HashMap<&'static str, Vec<u32>>,
+    watch: StreamWatch,
 }
-
-/// Streams of the transmit side.
-const OUTPUTS: [&str; 4] = ["frame", "dma_req", "consumed", "error"];
 
 fn data_of(words: [u64; 4]) -> Bits<256> {
     let words: Vec<u32> = words
@@ -158,7 +125,7 @@ impl World {
             fetch_errors: Vec::new(),
             frame_cycles: Vec::new(),
             mute: false,
-            offered: HashMap::new(),
+            watch: StreamWatch::default(),
         };
         for (qp, conn) in conns.iter().enumerate() {
             world.queues.push(Queue::new(qp, *conn));
@@ -184,30 +151,10 @@ impl World {
 
     /// Writes a QP's table entries, which restarts it.
     pub fn configure(&mut self, qp: usize) {
-        let conn = self.queues[qp].conn;
-        let mac = |mac: [u8; 6]| ferroce_abi::cfg::mac_bits(mac);
-        let port = PortCfg {
-            mac: mac(conn.local.mac.0),
-            ip: conn.local.ip.into(),
-        };
-        let av = AvCfg {
-            dmac: mac(conn.remote.mac.0),
-            dip: conn.remote.ip.into(),
-            sport: conn.sport,
-            dqpn: conn.dqpn,
-            pkey: conn.pkey,
-            tos: conn.tos,
-            ttl: conn.ttl,
-        };
-        let sender = SenderCfg {
-            enabled: true,
-            pmtu: conn.pmtu.log2(),
-            pd: Queue::pd(qp),
-            psn: conn.first_psn,
-        };
-        self.write(table::PORT, 0, port.to_bits().expect("fits"));
-        self.write(table::AV, qp, av.to_bits().expect("fits"));
-        self.write(table::SENDER, qp, sender.to_bits().expect("fits"));
+        let entries = self.queues[qp].conn.entries(Queue::pd(qp));
+        self.write(table::PORT, 0, entries.port);
+        self.write(table::AV, qp, entries.av);
+        self.write(table::SENDER, qp, entries.sender);
         self.published.push_back(self.queues[qp].publish(qp));
     }
 
@@ -271,25 +218,6 @@ impl World {
                 )
             })
             .collect()
-    }
-
-    /// Streams hold what they offer; a frame once begun has a beat in every cycle.
-    fn check_streams(&mut self) {
-        for stream in OUTPUTS {
-            let valid = self.sim.high(&format!("{stream}_valid"));
-            let item = valid.then(|| self.sim.words(&format!("{stream}_data")));
-            if let Some(before) = self.offered.remove(stream) {
-                assert_eq!(item.as_ref(), Some(&before), "{stream} withdraws an item");
-            }
-            if let Some(item) = item.filter(|_| !self.sim.taken(stream)) {
-                self.offered.insert(stream, item);
-            }
-        }
-        assert!(
-            self.frame.is_empty() || self.sim.high("frame_valid"),
-            "a gap after {} bytes of a frame",
-            self.frame.len()
-        );
     }
 
     /// One cycle of everything.
@@ -372,7 +300,12 @@ impl World {
 
     fn observe(&mut self) {
         let now = self.sim.cycle;
-        self.check_streams();
+        self.watch.check(&self.sim);
+        assert!(
+            self.frame.is_empty() || self.sim.high("frame_valid"),
+            "a gap after {} bytes of a frame",
+            self.frame.len()
+        );
         self.cache_kicks.advance(&self.sim);
         self.completer_kicks.advance(&self.sim);
         self.rewinds.advance(&self.sim);
