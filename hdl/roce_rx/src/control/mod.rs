@@ -2,6 +2,7 @@
 
 mod packet;
 mod responder_loop;
+mod rq_guard;
 mod rx_control;
 mod rx_entry;
 mod rx_front;
@@ -10,6 +11,7 @@ mod rx_verdict;
 
 pub use packet::{Checked, Decided, DropReason, PacketClass, Placed};
 pub use responder_loop::ResponderLoop;
+pub use rq_guard::{RqGuard, RqPosition};
 pub use rx_control::RxControl;
 pub use rx_entry::{Op, ResponderEntry, RxEntry};
 pub use rx_front::RxFront;

@@ -1,6 +1,7 @@
 //! The responder's state loop: PSN, opcode sequence, message progress.
 
 use crate::control::packet::{Checked, Decided};
+use crate::control::rq_guard::RqPosition;
 use crate::control::rx_front::FRONT_LATENCY;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::rmw_ram::{RmwRam, RMW_LATENCY};
@@ -71,11 +72,14 @@ pub struct ResponderLoop {
     pub checked: Signal<In, Checked>,
     /// The decision, two cycles later.
     pub decided: Signal<Out, Decided>,
+    /// New position in an RQ, two cycles later.
+    pub position: Signal<Out, RqPosition>,
     state: RmwRam<State>,
     c5: DFF<Checked>,
     s5: DFF<State>,
     step5: DFF<Step>,
     out6: DFF<Decided>,
+    position6: DFF<RqPosition>,
     s: Signal<Local, State>,
     c: Signal<Local, Checked>,
     n: Signal<Local, State>,
@@ -99,11 +103,13 @@ impl ResponderLoop {
             rd_qp: Signal::default(),
             checked: Signal::default(),
             decided: Signal::default(),
+            position: Signal::default(),
             state: RmwRam::new(log2_qps),
             c5: DFF::default(),
             s5: DFF::default(),
             step5: DFF::default(),
             out6: DFF::default(),
+            position6: DFF::default(),
             s: Signal::default(),
             c: Signal::default(),
             n: Signal::default(),
@@ -130,7 +136,7 @@ impl Default for ResponderLoop {
 impl Logic for ResponderLoop {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(self, clock, c5, s5, step5, out6);
+        dff_setup!(self, clock, c5, s5, step5, out6, position6);
         clock!(self, clock, state);
         self.state.rd_valid.next = true;
         self.state.rd_addr.next = bit_cast::<20, 14>(self.rd_qp.val());
@@ -283,6 +289,10 @@ impl Logic for ResponderLoop {
         self.out6.d.next.cq = self.c5.q.val().cq;
         self.out6.d.next.min_rnr = self.c5.q.val().min_rnr;
         self.decided.next = self.out6.q.val();
+        self.position6.d.next.valid = self.step5.q.val().accept | self.c5.q.val().reconfig;
+        self.position6.d.next.qp = self.c5.q.val().qp;
+        self.position6.d.next.rq = self.n.val().rq;
+        self.position.next = self.position6.q.val();
     }
 }
 

@@ -1,6 +1,7 @@
 //! The control pipeline as a whole.
 
 use crate::control::responder_loop::ResponderLoop;
+use crate::control::rq_guard::RqGuard;
 use crate::control::rx_front::RxFront;
 use crate::control::rx_place::RxPlace;
 use crate::control::rx_verdict::RxVerdict;
@@ -50,6 +51,7 @@ pub struct RxControl {
     pub consumed: StreamOut<Consumed>,
     /// What is counted.
     pub events: Signal<Out, ControlEvents>,
+    guard: RqGuard,
     front: RxFront,
     progress: ResponderLoop,
     place: RxPlace,
@@ -82,6 +84,7 @@ impl RxControl {
             responses: StreamOut::default(),
             consumed: StreamOut::default(),
             events: Signal::default(),
+            guard: RqGuard::new(log2_qps),
             front: RxFront::new(log2_qps),
             progress: ResponderLoop::new(log2_qps),
             place: RxPlace::default(),
@@ -106,7 +109,7 @@ impl Logic for RxControl {
     #[kernel]
     fn update(&mut self) {
         dff_setup!(self, clock, hold);
-        clock!(self, clock, front, progress, place, judge);
+        clock!(self, clock, guard, front, progress, place, judge);
         clock!(
             self,
             clock,
@@ -120,7 +123,13 @@ impl Logic for RxControl {
             | self.response_fifo.almost_full.val()
             | self.consumed_fifo.almost_full.val();
 
-        StreamIn::<RxMeta>::link(&mut self.packets, &mut self.front.packets);
+        self.guard.packets.data.next = self.packets.data.val();
+        self.guard.packets.valid.next = self.packets.valid.val();
+        self.packets.ready.next = self.guard.packets.ready.val();
+        self.guard.rq_pub.next = self.rq_pub.val();
+        self.guard.position.next = self.progress.position.val();
+        self.guard.start.next = self.front.starting.val();
+        StreamOut::<RxMeta>::join(&mut self.guard.released, &mut self.front.packets);
         self.front.cfg.next = self.cfg.val();
         self.front.rq_pub.next = self.rq_pub.val();
         self.front.hold.next = self.hold.q.val();

@@ -69,7 +69,9 @@ pub struct RxEntry {
     pub cfg: Signal<In, CfgWrite>,
     /// Start no packet; from a register.
     pub hold: Signal<In, Bit>,
-    /// What begins.
+    /// Something begins in this cycle.
+    pub starting: Signal<Out, Bit>,
+    /// What began in the cycle before.
     pub op: Signal<Out, Op>,
     /// The packet; of a configuration write `dqpn` and `psn`.
     pub meta: Signal<Out, RxMeta>,
@@ -109,6 +111,7 @@ impl Logic for RxEntry {
         self.start.next = (self.take.val() & self.packets.valid.val())
             | (!self.started.q.val() & self.pending.q.val());
         self.started.d.next = self.start.val();
+        self.starting.next = self.start.val();
         self.op1.d.next.valid = self.start.val();
         self.op1.d.next.reconfig = self.pending.q.val();
         self.op1.d.next.restart = self.pending_restart.q.val();

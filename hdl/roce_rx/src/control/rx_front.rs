@@ -69,6 +69,8 @@ pub struct RxFront {
     pub hold: Signal<In, Bit>,
     /// A QP's state is to be read; `checked` follows [`FRONT_LATENCY`] cycles later.
     pub rd_qp: Signal<Out, Bits<14>>,
+    /// Something enters the pipeline in this cycle.
+    pub starting: Signal<Out, Bit>,
     /// The packet, after the checks.
     pub checked: Signal<Out, Checked>,
     qps: Constant<Bits<24>>,
@@ -112,6 +114,7 @@ impl RxFront {
             rq_pub: Signal::default(),
             hold: Signal::default(),
             rd_qp: Signal::default(),
+            starting: Signal::default(),
             checked: Signal::default(),
             qps: Constant::new((1u64 << log2_qps).into()),
             inlet: RxEntry::default(),
@@ -159,6 +162,7 @@ impl Logic for RxFront {
         self.packets.ready.next = self.inlet.packets.ready.val();
         self.inlet.cfg.next = self.cfg.val();
         self.inlet.hold.next = self.hold.val();
+        self.starting.next = self.inlet.starting.val();
 
         // Stage 1: the configuration is read, or written in packet order.
         self.meta.next = self.inlet.meta.val();

@@ -66,7 +66,7 @@ fn the_responder_survives_anything() {
         for qp in 0..QPS {
             if world.rng.gen_bool(0.5) {
                 world.configure_responder(qp, &responder(qp, start_psn(0)));
-                world.buffers[qp].clear();
+                world.clear_receives(qp);
             }
         }
         world.settle();

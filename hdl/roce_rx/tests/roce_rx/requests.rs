@@ -314,7 +314,7 @@ fn opcodes_come_in_sequence() {
     for opcode in requests {
         for inside in 0..3 {
             world.configure_responder(0, &responder(0, start_psn(0)));
-            world.buffers[0].clear();
+            world.clear_receives(0);
             world.settle();
             world.post_receive(0, buffer(0x10000, 4096));
             let mut packets = Vec::new();
@@ -411,7 +411,7 @@ fn lengths_must_fit() {
     let mut world = ready(random(), SMOOTH);
     for (index, packets) in wrong_lengths().into_iter().enumerate() {
         world.configure_responder(0, &responder(0, start_psn(0)));
-        world.buffers[0].clear();
+        world.clear_receives(0);
         world.settle();
         world.post_receive(0, buffer(0x10000, 8192));
         let good = packets.len() as u32 - 1;
@@ -532,6 +532,60 @@ fn without_a_receive_wqe_nothing_advances() {
         expect(&mut world, &[request], &[(offset, ACK, msn)]);
         assert_eq!(world.consumed.len() as u32, msn);
     }
+}
+
+#[test]
+fn posted_wqes_are_waited_for() {
+    let mut world = ready(random(), SMOOTH);
+    for _ in 0..60 {
+        world.post_unfetched(0, buffer(0x10000, 64));
+    }
+    let mut expected = Vec::new();
+    for offset in 0..60 {
+        world.send_frame(&packet(rc::SEND_ONLY, offset, 8).frame(), false);
+        expected.push((0, start_psn(0) + offset, ACK, offset + 1));
+        // Other QPs wait behind, and lose nothing.
+        let other = Packet {
+            qpn: 1,
+            psn: start_psn(1) + offset,
+            ..packet(rc::WRITE_ONLY, 0, 8)
+        };
+        world.send_frame(&other.frame(), false);
+        expected.push((1, other.psn, ACK, offset + 1));
+    }
+    // Bursts arrive as slowly as host memory answers, and of any size.
+    let mut fetched = 0;
+    while fetched < 60 {
+        world.cycles(300);
+        fetched = (fetched + world.rng.gen_range(1..9)).min(60);
+        world.fetch(0, fetched);
+    }
+    world.settle();
+    assert_eq!(world.take_acks(), expected);
+    assert!(!world
+        .take_counters()
+        .iter()
+        .any(|c| c.0 == Counter::RxNoReceiveWqe));
+}
+
+#[test]
+fn a_fetch_that_never_comes_stops_nobody() {
+    let mut world = ready(random(), SMOOTH);
+    world.post_unfetched(0, buffer(0x10000, 64));
+    let other = Packet {
+        qpn: 1,
+        psn: start_psn(1),
+        ..packet(rc::WRITE_ONLY, 0, 8)
+    };
+    world.send_frame(&packet(rc::SEND_ONLY, 0, 8).frame(), false);
+    world.send_frame(&other.frame(), false);
+    world.cycles(16_000);
+    assert_eq!(world.take_acks(), []);
+    world.cycles(1_000);
+    assert_eq!(
+        world.take_acks(),
+        [(0, start_psn(0), RNR, 0), (1, start_psn(1), ACK, 1)]
+    );
 }
 
 #[test]

@@ -117,6 +117,7 @@ pub struct World {
     mr_answers: VecDeque<MrAnswer>,
     pub regions: Vec<Region>,
     pub buffers: Vec<Vec<Buffer>>,
+    fetched: Vec<usize>,
     memory: HashMap<u64, u8>,
     write: Option<(u64, usize, usize)>,
     pub acks: Vec<Ack>,
@@ -278,6 +279,7 @@ impl World {
             mr_answers: vec![MrAnswer::default(); MR_CHECK_LATENCY].into(),
             regions: Vec::new(),
             buffers: vec![Vec::new(); QPS],
+            fetched: vec![0; QPS],
             memory: HashMap::new(),
             write: None,
             acks: Vec::new(),
@@ -331,11 +333,30 @@ impl World {
     /// Posts a receive buffer, in the cache at once.
     pub fn post_receive(&mut self, qp: usize, buffer: Buffer) {
         self.buffers[qp].push(buffer);
+        self.fetch(qp, self.buffers[qp].len());
+    }
+
+    /// Posts a receive buffer that is not in the cache yet.
+    pub fn post_unfetched(&mut self, qp: usize, buffer: Buffer) {
+        self.buffers[qp].push(buffer);
+        self.fetch(qp, self.fetched[qp]);
+    }
+
+    /// The cache now has so many of the buffers posted.
+    pub fn fetch(&mut self, qp: usize, count: usize) {
+        self.fetched[qp] = count;
         self.rq_pubs.push_back(RqPub {
             valid: true,
             qp: (qp as u64).into(),
-            fetched: (self.buffers[qp].len() as u64 & 0xFFFF).into(),
+            fetched: (count as u64 & 0xFFFF).into(),
+            posted: (self.buffers[qp].len() as u64 & 0xFFFF).into(),
         });
+    }
+
+    /// Empties an RQ and its cache, as its configuration does.
+    pub fn clear_receives(&mut self, qp: usize) {
+        self.buffers[qp].clear();
+        self.fetch(qp, 0);
     }
 
     /// Sends a frame; `damaged` as the MAC marks one with a bad FCS.
@@ -370,7 +391,7 @@ impl World {
         let Some(buffer) = self.buffers.get(qp).and_then(|buffers| {
             // RQ indices have 16 bits.
             let index = buffers.len().checked_sub(1)? & !0xFFFF | wqe;
-            buffers.get(index)
+            buffers[..self.fetched[qp]].get(index)
         }) else {
             return WqeData::default();
         };

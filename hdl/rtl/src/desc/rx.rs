@@ -132,4 +132,6 @@ pub struct RqPub {
     pub qp: Bits<14>,
     /// RQ index after the newest WQE in the cache.
     pub fetched: Bits<16>,
+    /// Producer index: a WQE between `fetched` and `posted` is under way.
+    pub posted: Bits<16>,
 }
