@@ -2,6 +2,8 @@
 //! and a cable, or a software peer, in between.
 
 pub mod bench;
+pub mod edit;
+pub mod failure;
 pub mod image;
 pub mod model;
 pub mod open;

@@ -20,6 +20,18 @@ const PMTU: usize = 1024;
 /// Lengths of one, two, three and many packets.
 const LENGTHS: [usize; 6] = [0, 1, 1024, 1025, 2049, 20 * 1024 + 2];
 
+/// Protocols that tshark looks for in any payload.
+const GUESSES: [&str; 8] = [
+    "fcoib",
+    "infiniband_sdp",
+    "iser",
+    "lnet",
+    "nvme-rdma",
+    "rpcordma",
+    "smb_direct",
+    "smc",
+];
+
 /// Opcodes of the request packets of a message.
 fn opcodes(op: Op, len: usize) -> Vec<u8> {
     let base = match op {
@@ -40,9 +52,13 @@ fn opcodes(op: Op, len: usize) -> Vec<u8> {
 /// Fields of all frames that pass a filter, one line a frame.
 fn tshark(capture: &Path, filter: &str, fields: &[&str]) -> Result<Vec<String>> {
     let mut command = Command::new("tshark");
-    // All checksums that tshark can verify; it knows the ICRC only as bytes.
+    // All checksums that tshark can verify; it knows the ICRC only as bytes. Random payload may look like
+    // anything.
     command
-        .args(["-o", "ip.check_checksum:TRUE", "-n", "-T", "fields", "-r"])
+        .args(["-o", "ip.check_checksum:TRUE"])
+        .args(["-o", "infiniband.identify_payload:FALSE"])
+        .args(GUESSES.into_iter().flat_map(|p| ["--disable-protocol", p]))
+        .args(["-n", "-T", "fields", "-r"])
         .arg(capture);
     if !filter.is_empty() {
         command.args(["-Y", filter]);

@@ -1,0 +1,441 @@
+//! What the card sends as a requester, byte by byte, and what it makes of the answers.
+
+use anyhow::{ensure, Context, Result};
+use ferroce_abi::frame::{on_wire, Packet};
+use ferroce_abi::headers::syndrome::RNR_TIMER_US;
+use ferroce_abi::headers::{Bth, Reth};
+use ferroce_abi::opcode::{rc, Opcode};
+use ferroce_driver::{
+    Counter, Mr, Pmtu, QpState, Remote, SendOp, SendWr, SgeList, Status, WcOpcode,
+};
+use ferroce_sim::time::CORE_HZ;
+use ferroce_tests::bench::{refused, Bench, Counts, ACK};
+use ferroce_tests::model;
+use ferroce_tests::peer::{add24, same_frames, PeerConfig, IMM};
+use ferroce_tests::seed::seed;
+use rand::Rng;
+
+/// Path MTU in the tests.
+const MTU: usize = 256;
+/// Where the card's WRITEs go; nobody is there.
+const REMOTE: Remote = Remote {
+    addr: 0x0123_4567_89ab_cdef,
+    rkey: 0xdead_beef,
+};
+
+fn bench() -> Result<Bench> {
+    let seed = seed();
+    let config = PeerConfig {
+        pmtu: Pmtu::B256,
+        card_psn: 0xff_fffe,
+        ..PeerConfig::default()
+    };
+    Bench::new(&model::small()?, seed, &[config; 2])
+}
+
+/// A message of the first QP: operation and bytes in the bench's memory.
+struct Sent {
+    op: SendOp,
+    bytes: Vec<u8>,
+    /// PSN of its first packet.
+    psn: u32,
+}
+
+impl Sent {
+    fn packets(&self) -> usize {
+        self.bytes.len().div_ceil(MTU).max(1)
+    }
+
+    /// PSN of packet `n`.
+    fn at(&self, n: usize) -> u32 {
+        add24(self.psn, n as u32)
+    }
+
+    /// The frames from packet `from` on, as the card must send them.
+    fn frames(&self, bench: &Bench, from: usize) -> Result<Vec<Vec<u8>>> {
+        (from..self.packets())
+            .map(|n| self.frame(bench, n))
+            .collect()
+    }
+
+    fn frame(&self, bench: &Bench, n: usize) -> Result<Vec<u8>> {
+        let (first, last) = (n == 0, n + 1 == self.packets());
+        let (base, imm) = match self.op {
+            SendOp::Write(_) => (rc::WRITE_FIRST, 0),
+            SendOp::WriteWithImm(..) => (rc::WRITE_FIRST, 1),
+            SendOp::SendWithImm(_) => (rc::SEND_FIRST, 1),
+            _ => (rc::SEND_FIRST, 0),
+        };
+        let opcode = base
+            + match (first, last) {
+                (true, true) => rc::SEND_ONLY + imm,
+                (true, false) => rc::SEND_FIRST,
+                (false, true) => rc::SEND_LAST + imm,
+                (false, false) => rc::SEND_MIDDLE,
+            };
+        let known = Opcode::try_from(opcode)?;
+        let peer = &bench.peers[0];
+        let mut packet = Packet::new(Bth {
+            ackreq: last || n % 16 == 15,
+            ..Bth::new(opcode, peer.qpn, self.at(n))
+        });
+        packet.ext.reth = known.has_reth().then_some(Reth {
+            va: REMOTE.addr,
+            rkey: REMOTE.rkey,
+            dma_len: self.bytes.len() as u32,
+        });
+        packet.ext.imm = known.has_imm().then_some(IMM);
+        let end = self.bytes.len().min((n + 1) * MTU);
+        packet.payload = self.bytes[n * MTU..end].to_vec();
+        peer.from_card(&bench.open, packet)
+    }
+}
+
+/// Posts a message whose first PSN must be `psn`, and checks the frames.
+fn post(bench: &mut Bench, wr_id: u64, op: SendOp, len: usize, psn: u32) -> Result<Sent> {
+    let place = bench.image.anywhere(len, &mut bench.rng);
+    let sent = Sent {
+        op,
+        bytes: bench.image.bytes(place.clone()).to_vec(),
+        psn,
+    };
+    let sges = if len == 0 {
+        SgeList::default()
+    } else {
+        bench.image.mr.sge(place)?.into()
+    };
+    bench.peers[0].qp.post_send(SendWr::new(wr_id, op, sges))?;
+    // Work request, payload, and the way out take longer than an answer.
+    let got = bench.open.run(3000)?;
+    same_frames(&got, &sent.frames(bench, 0)?)?;
+    let packets = sent.packets() as u64;
+    bench.counted(&[(Counter::TxFrames, packets), (Counter::TxRequests, packets)])?;
+    Ok(sent)
+}
+
+/// The first PSN of the card after a restart.
+fn first_psn(bench: &Bench) -> u32 {
+    bench.peers[0].config.card_psn
+}
+
+/// A response to the first QP, as it comes out of the cable.
+fn response(bench: &Bench, psn: u32, syndrome: u8) -> Result<Vec<u8>> {
+    let frame = bench.peers[0].response(&bench.open, psn, syndrome, 1);
+    Ok(on_wire(frame.encode()?))
+}
+
+/// Lets a response come and checks what is counted beside it; the card sends `sent`.
+fn respond(
+    bench: &mut Bench,
+    psn: u32,
+    syndrome: u8,
+    sent: &[Vec<u8>],
+    counts: &[(Counter, u64)],
+) -> Result<()> {
+    let wire = response(bench, psn, syndrome)?;
+    bench.open.inject_raw(wire);
+    let got = bench.open.run(3000)?;
+    same_frames(&got, sent)?;
+    let mut all: Counts = counts.to_vec();
+    all.extend([
+        (Counter::RxFrames, 1),
+        (Counter::RxPackets, 1),
+        (Counter::TxFrames, sent.len() as u64),
+        (Counter::TxRequests, sent.len() as u64),
+    ]);
+    bench
+        .counted(&all)
+        .with_context(|| format!("syndrome {syndrome:#04x} at PSN {psn:#x}"))
+}
+
+/// The only completion that is there.
+fn complete(bench: &Bench, wr_id: u64, opcode: WcOpcode, len: usize) -> Result<()> {
+    let done = bench.open.cq.poll(4)?;
+    ensure!(done.len() == 1, "{done:?}");
+    let c = done[0];
+    ensure!(
+        (c.wr_id, c.status, c.opcode) == (wr_id, Status::Success, opcode),
+        "{c:?}"
+    );
+    ensure!(c.byte_len as usize == len && c.imm.is_none(), "{c:?}");
+    Ok(())
+}
+
+const DONE: [(Counter, u64); 2] = [(Counter::RxAcks, 1), (Counter::CqeWritten, 1)];
+
+/// Every operation, from no packet boundary to several.
+#[test]
+fn requests_are_built_right() -> Result<()> {
+    let mut bench = bench()?;
+    let mut psn = first_psn(&bench);
+    let imm = u32::from_be_bytes(IMM);
+    let ops = [
+        (SendOp::Send, WcOpcode::Send),
+        (SendOp::SendWithImm(imm), WcOpcode::Send),
+        (SendOp::Write(REMOTE), WcOpcode::RdmaWrite),
+        (SendOp::WriteWithImm(REMOTE, imm), WcOpcode::RdmaWrite),
+    ];
+    let mut wr_id = 0;
+    for (op, opcode) in ops {
+        for len in [0, 1, 3, 4, MTU - 1, MTU, MTU + 1, 2 * MTU, 20 * MTU + 5] {
+            wr_id += 1;
+            let sent = post(&mut bench, wr_id, op, len, psn)?;
+            psn = sent.at(sent.packets());
+            respond(&mut bench, add24(psn, 0xff_ffff), ACK, &[], &DONE)?;
+            complete(&bench, wr_id, opcode, len)?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn responses_that_mean_nothing() -> Result<()> {
+    let mut bench = bench()?;
+    let psn = first_psn(&bench);
+    let sent = post(&mut bench, 1, SendOp::Write(REMOTE), 3 * MTU, psn)?;
+    let ignored = [(Counter::RxIgnoredAcks, 1)];
+    // Acknowledged long ago, never sent, or nothing that anybody has defined.
+    for (psn, syndrome) in [
+        (sent.at(3), ACK),
+        (sent.at(4), ACK),
+        (sent.at(1 << 23), ACK),
+        (add24(psn, 0xff_ffff), ACK),
+        (add24(psn, 0xff_fff0), 0x60),
+        (sent.at(3), 0x60),
+        (sent.at(9), 0x21),
+        (sent.at(3), 0x62),
+        (sent.at(1), 0x40),
+        (sent.at(1), 0x5f),
+        (sent.at(1), 0x65),
+        (sent.at(1), 0x7f),
+        (sent.at(1), 0x80),
+        (sent.at(1), 0xff),
+    ] {
+        respond(&mut bench, psn, syndrome, &[], &ignored)?;
+    }
+    for opcode in [
+        rc::READ_RESPONSE_FIRST,
+        rc::READ_RESPONSE_MIDDLE,
+        rc::READ_RESPONSE_LAST,
+        rc::READ_RESPONSE_ONLY,
+        rc::ATOMIC_ACKNOWLEDGE,
+    ] {
+        let mut frame = bench.peers[0].response(&bench.open, sent.at(0), ACK, 1);
+        let known = Opcode::try_from(opcode)?;
+        frame.packet.bth.opcode = opcode;
+        if !known.has_aeth() {
+            frame.packet.ext.aeth = None;
+        }
+        if known.has_atomic_ack_eth() {
+            frame.packet.ext.atomic_ack = Some(ferroce_abi::headers::AtomicAckEth { original: 0 });
+        }
+        let wire = on_wire(frame.encode()?);
+        bench
+            .exchange(vec![wire], &[], &refused(Counter::RxDropOpcode))
+            .with_context(|| format!("opcode {opcode:#04x}"))?;
+    }
+    // After all that the message is still under way.
+    respond(&mut bench, sent.at(0), ACK, &[], &[(Counter::RxAcks, 1)])?;
+    respond(&mut bench, sent.at(1), 0, &[], &[(Counter::RxAcks, 1)])?;
+    ensure!(bench.open.cq.poll(1)?.is_empty());
+    respond(&mut bench, sent.at(2), ACK, &[], &DONE)?;
+    complete(&bench, 1, WcOpcode::RdmaWrite, 3 * MTU)?;
+    respond(&mut bench, sent.at(2), ACK, &[], &ignored)
+}
+
+/// A NAK 0x60 makes the card repeat from that packet, with the opcodes of the first time, once.
+#[test]
+fn sequence_naks_repeat_the_rest() -> Result<()> {
+    let mut bench = bench()?;
+    let mut psn = first_psn(&bench);
+    for (wr_id, from) in [(1, 0), (2, 1), (3, 3), (4, 4)] {
+        let op = SendOp::WriteWithImm(REMOTE, u32::from_be_bytes(IMM));
+        let sent = post(&mut bench, wr_id, op, 4 * MTU + 9, psn)?;
+        psn = sent.at(sent.packets());
+        let again = sent.frames(&bench, from)?;
+        let went_back = [
+            (Counter::RxAcks, 1),
+            (Counter::SequenceNaks, 1),
+            (Counter::Retransmits, 1),
+        ];
+        respond(&mut bench, sent.at(from), 0x60, &again, &went_back)?;
+        respond(
+            &mut bench,
+            sent.at(from),
+            0x60,
+            &[],
+            &[(Counter::RxAcks, 1)],
+        )?;
+        respond(&mut bench, sent.at(4), ACK, &[], &DONE)?;
+        complete(&bench, wr_id, WcOpcode::RdmaWrite, 4 * MTU + 9)?;
+    }
+    Ok(())
+}
+
+/// The NAK's code is in the completion; later work is flushed; nothing more is sent.
+#[test]
+fn fatal_naks_fail_the_work_request() -> Result<()> {
+    let mut bench = bench()?;
+    for (syndrome, status) in [
+        (0x61, Status::RemInvReq),
+        (0x62, Status::RemAccess),
+        (0x63, Status::RemOp),
+        (0x64, Status::RemInvRdReq),
+    ] {
+        let psn = first_psn(&bench);
+        let first = post(&mut bench, 1, SendOp::Send, 10, psn)?;
+        let second = post(&mut bench, 2, SendOp::Write(REMOTE), 2 * MTU, first.at(1))?;
+        let _third = post(&mut bench, 3, SendOp::Send, 5, second.at(2))?;
+        // It acknowledges what is before it, and fails the message that it points into.
+        let counts = [
+            (Counter::RxAcks, 1),
+            (Counter::CqeWritten, 3),
+            (Counter::RequesterErrors, 1),
+        ];
+        respond(&mut bench, second.at(1), syndrome, &[], &counts)?;
+        let done: Vec<_> = bench
+            .open
+            .cq
+            .poll(9)?
+            .iter()
+            .map(|c| (c.wr_id, c.status))
+            .collect();
+        ensure!(
+            done == [(1, Status::Success), (2, status), (3, Status::WrFlush)],
+            "{done:?}"
+        );
+        let qp = &bench.peers[0].qp;
+        ensure!(qp.state() == QpState::Err);
+        qp.post_send(SendWr::send(4, bench.image.mr.sge(0..1)?))?;
+        ensure!(bench.open.answers()?.is_empty());
+        let done = bench.open.cq.poll(9)?;
+        ensure!(
+            done.len() == 1 && done[0].status == Status::WrFlush,
+            "{done:?}"
+        );
+        bench.counted(&[])?;
+        // Responses to what was flushed do nothing. The QP does not take any.
+        let wire = response(&bench, second.at(1), ACK)?;
+        bench.exchange(vec![wire], &[], &refused(Counter::RxDropQpState))?;
+        let config = PeerConfig {
+            card_psn: bench.rng.gen_range(0..1 << 24),
+            ..bench.peers[0].config
+        };
+        bench.peers[0].connect(&bench.open, config)?;
+        bench.good(0)?;
+        bench.good(1)?;
+    }
+    Ok(())
+}
+
+/// Nothing cuts an RNR wait short.
+#[test]
+fn rnr_naks_are_obeyed() -> Result<()> {
+    const CODE: u8 = 2;
+    let mut bench = bench()?;
+    let psn = first_psn(&bench);
+    let sent = post(&mut bench, 1, SendOp::Send, 2 * MTU, psn)?;
+    let begin = bench.open.sim.with(|w| w.cycles());
+    let wait = u64::from(RNR_TIMER_US[usize::from(CODE)]) * CORE_HZ / 1_000_000;
+    let again = sent.frames(&bench, 0)?;
+    // All within the wait: nothing is sent, though a NAK 0x60 or a new message would have the card do so.
+    for syndrome in [0x20 | CODE, 0x60, 0x20 | CODE] {
+        let wire = response(&bench, sent.at(0), syndrome)?;
+        bench.open.inject_raw(wire);
+        ensure!(bench.open.run(wait / 8)?.is_empty());
+    }
+    let bytes = bench.image.bytes(7..12).to_vec();
+    let second = Sent {
+        op: SendOp::Send,
+        bytes,
+        psn: sent.at(2),
+    };
+    bench.peers[0]
+        .qp
+        .post_send(SendWr::send(2, bench.image.mr.sge(7..12)?))?;
+    let mut frames = Vec::new();
+    while frames.is_empty() {
+        frames = bench.open.run(64)?;
+        let waited = bench.open.sim.with(|w| w.cycles()) - begin;
+        ensure!(waited < 4 * wait, "the card waits for ever");
+        ensure!(
+            frames.is_empty() || waited >= wait,
+            "resumed after {waited} of {wait} cycles"
+        );
+    }
+    frames.extend(bench.open.answers()?);
+    let want = [again, second.frames(&bench, 0)?].concat();
+    same_frames(&frames, &want)?;
+    bench.counted(&[
+        (Counter::RxFrames, 3),
+        (Counter::RxPackets, 3),
+        (Counter::RxAcks, 3),
+        (Counter::RnrWaits, 1),
+        (Counter::TxFrames, 3),
+        (Counter::TxRequests, 3),
+    ])?;
+    let both = [(Counter::RxAcks, 1), (Counter::CqeWritten, 2)];
+    respond(&mut bench, second.at(0), ACK, &[], &both)
+}
+
+/// Wrong local memory or length fails without a packet.
+#[test]
+fn local_errors_send_nothing() -> Result<()> {
+    let mut bench = bench()?;
+    let foreign: Mr = bench
+        .open
+        .device
+        .create_pd()?
+        .allocate(4096, ferroce_driver::Access::NONE)?;
+    let good = bench.image.mr.sge(0..100)?;
+    let mut wrong = vec![foreign.sge(0..100)?];
+    wrong.push(ferroce_driver::Sge {
+        lkey: good.lkey ^ 1,
+        ..good
+    });
+    wrong.push(ferroce_driver::Sge { lkey: 0, ..good });
+    wrong.push(ferroce_driver::Sge {
+        addr: good.addr - 1,
+        ..good
+    });
+    wrong.push(ferroce_driver::Sge {
+        addr: u64::MAX - 50,
+        ..good
+    });
+    for sge in wrong {
+        let psn = first_psn(&bench);
+        let sent = post(&mut bench, 1, SendOp::Send, 10, psn)?;
+        bench.peers[0]
+            .qp
+            .post_send_list(&[SendWr::send(2, sge).unsignaled(), SendWr::send(3, good)])?;
+        ensure!(bench.open.run(3000)?.is_empty(), "{sge:?} is sent");
+        // The failure waits for its turn.
+        ensure!(bench.open.cq.poll(9)?.is_empty());
+        bench.counted(&[(Counter::MrDenied, 1)])?;
+        let counts = [
+            (Counter::RxAcks, 1),
+            (Counter::CqeWritten, 3),
+            (Counter::RequesterErrors, 1),
+        ];
+        respond(&mut bench, sent.at(0), ACK, &[], &counts)?;
+        let done: Vec<_> = bench
+            .open
+            .cq
+            .poll(9)?
+            .iter()
+            .map(|c| (c.wr_id, c.status))
+            .collect();
+        ensure!(
+            done == [
+                (1, Status::Success),
+                (2, Status::LocProt),
+                (3, Status::WrFlush)
+            ],
+            "{sge:?}: {done:?}"
+        );
+        let config = bench.peers[0].config;
+        bench.peers[0].connect(&bench.open, config)?;
+        bench.good(0)?;
+    }
+    Ok(())
+}
