@@ -74,6 +74,33 @@ const SUMMARIES: &[(&str, &str)] = &[
     ),
     ("MrChecker", "checks an access against its memory region"),
     ("CqeWriter", "writes completions into rings in host memory"),
+    (
+        "Bar",
+        "register window: identification, mailbox, counters, doorbells",
+    ),
+    ("EventCounters", "counts what the blocks report"),
+    (
+        "TxMonitor",
+        "tells the counters what kind of packets are sent",
+    ),
+    ("DmaReadArb", "shares the read port of host memory"),
+    ("DmaReadDemux", "hands read data to whoever asked, by tag"),
+    (
+        "DmaWriteArb2",
+        "payload and completions into one stream of writes",
+    ),
+    (
+        "TxFrameFifo",
+        "whole frames over to the MAC's transmit clock",
+    ),
+    (
+        "RxFrameFifo",
+        "frames over to the core clock, dropped whole when full",
+    ),
+    ("FcsInsert", "computes and appends the FCS"),
+    ("FcsCheck", "checks and removes the FCS"),
+    ("Pad60", "pads short frames"),
+    ("PulseCross", "carries counted events to the core clock"),
 ];
 
 /// What a part of the card does.
