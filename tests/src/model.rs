@@ -7,16 +7,11 @@ use ferroce_bridge::Library;
 use ferroce_nic::NicConfig;
 use ferroce_sim::design::{card_library, Options};
 
-/// A card with enough connections and unacknowledged messages to fill the wire with small messages.
-pub const BUSY: NicConfig = NicConfig {
-    qps_log2: 5,
-    retransmit_log2: 6,
-    ..NicConfig::SMALL
-};
-
-/// A card whose QPNs reach those in the captures.
+/// A card with enough unacknowledged messages to fill the wire with small ones, whose QPNs reach those in the
+/// captures.
 pub const WIDE: NicConfig = NicConfig {
     qps_log2: 13,
+    retransmit_log2: 6,
     ..NicConfig::SMALL
 };
 
@@ -27,15 +22,6 @@ pub const WIDE: NicConfig = NicConfig {
 pub fn small() -> Result<Arc<Library>> {
     static MODEL: OnceLock<Result<Arc<Library>>> = OnceLock::new();
     of(&NicConfig::SMALL, &MODEL)
-}
-
-/// The model of [`BUSY`].
-///
-/// # Errors
-/// As [`small`].
-pub fn busy() -> Result<Arc<Library>> {
-    static MODEL: OnceLock<Result<Arc<Library>>> = OnceLock::new();
-    of(&BUSY, &MODEL)
 }
 
 /// The model of [`WIDE`].

@@ -18,7 +18,7 @@ fn write_rate(qps: usize, len: u64, count: u64) -> Result<f64> {
         ..PairConfig::default()
     };
     let world = WorldConfig::default();
-    let pair = Pair::new(&model::busy()?, &world, &config)?;
+    let pair = Pair::new(&model::wide()?, &world, &config)?;
     // All messages from and to the same place, which nobody looks at.
     let bytes = len.max(64) as usize;
     let source = pair.sides[0].pd.allocate(bytes, Access::NONE)?;
