@@ -178,7 +178,6 @@ impl Logic for Nic {
         self.rx.rq_pub.next.qp = self.rq_cache.window.val().qp;
         self.rx.rq_pub.next.fetched = self.rq_cache.window.val().fetched;
         self.rx.rq_pub.next.posted = self.rq_cache.window.val().producer;
-        self.rx.rq_pub.next.posted = self.rq_cache.window.val().producer;
         self.rx_mrs.check.next = self.rx.mr_check.val();
         self.rx.mr_answer.next = self.rx_mrs.answer.val();
 
