@@ -27,7 +27,7 @@ pub struct AssembleStep {
     pub last: Bit,
 }
 
-/// Walks over frames, one step a cycle: as many steps as the frame has beats, one more if its first beat needs two payload
+/// Walks over frames, which begin when their payload does, one step a cycle: as many steps as the frame has beats, one more if its first beat needs two payload
 /// beats.
 #[derive(LogicBlock, Module, Default)]
 pub struct AssembleSteps {
@@ -61,6 +61,7 @@ pub struct AssembleSteps {
     data_reg: DFF<Bits<512>>,
     hdr_reg: DFF<Bits<592>>,
     need: Signal<Local, Bit>,
+    wait: Signal<Local, Bit>,
     load_only: Signal<Local, Bit>,
     go: Signal<Local, Bit>,
     last: Signal<Local, Bit>,
@@ -76,17 +77,19 @@ impl Logic for AssembleSteps {
             hdr_reg
         );
         self.need.next = self.frame.data.val().plan.first_need;
+        self.wait.next = self.frame.data.val().plan.has_payload;
         self.last.next = self.frame.data.val().plan.one_step;
         if self.started.q.val() {
             self.need.next = self.need_next.q.val();
+            self.wait.next = self.need_next.q.val();
             self.last.next = self.last_next.q.val();
         }
         self.load_only.next = self.frame.data.val().plan.lead & !self.started.q.val();
         self.go.next = self.frame.valid.val()
             & !self.hold.val()
-            & (self.payload.valid.val() | !self.need.val());
+            & (self.payload.valid.val() | !self.wait.val());
         self.frame.ready.next =
-            self.last.val() & !self.hold.val() & (self.payload.valid.val() | !self.need.val());
+            self.last.val() & !self.hold.val() & (self.payload.valid.val() | !self.wait.val());
         self.payload.ready.next = self.frame.valid.val() & !self.hold.val() & self.need.val();
 
         self.index_after.next = self.index.q.val() + 1;

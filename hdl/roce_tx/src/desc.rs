@@ -59,6 +59,8 @@ pub struct FramePlan {
     pub shift: Bits<6>,
     /// The payload's first beat only begins the first frame beat: one more must come first.
     pub lead: Bit,
+    /// There is payload; the frame begins when its first beat is there.
+    pub has_payload: Bit,
     /// The first step takes a payload beat: there is payload, and the header does not fill the first frame beat.
     pub first_need: Bit,
     /// The frame takes one step: it has one beat, which needs at most one payload beat.

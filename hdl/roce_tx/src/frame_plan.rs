@@ -65,6 +65,7 @@ impl Logic for TxFramePlan {
         }
         self.plan2.d.next.shift = self.distance1.q.val().get_bits::<6>(0);
         self.plan2.d.next.lead = self.has_payload1.q.val() & self.distance1.q.val().get_bit(7);
+        self.plan2.d.next.has_payload = self.has_payload1.q.val();
         self.plan2.d.next.first_need = self.has_payload1.q.val()
             & (self.distance1.q.val().get_bit(7) | !self.distance1.q.val().get_bit(6));
         self.plan2.d.next.one_step = (self.last_byte1.q.val() < 64)

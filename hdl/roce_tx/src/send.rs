@@ -29,11 +29,12 @@ const PLAN_WAIT: usize = MR_CHECK_LATENCY - PACKET_LATENCY;
 /// Cycles from the state to the planning of packets.
 const STATE_TO_PLAN: usize = 1 + WQE_READ_LATENCY + 1 + PLAN_WAIT;
 
-/// Output FIFOs: what is in flight plus 12 items of slack, so that a slower sink does not stop the
+/// Output FIFOs: what is in flight plus 11 items of slack, so that a slower sink does not stop the
 /// pipeline for its whole length.
 const FIFO_LOG2: usize = 5;
-/// An item that passes the entry takes its place this many cycles later, see `SyncFifo::almost_full`.
-const FIFO_RESERVE: usize = SEND_PIPE + 2;
+/// Items that may be on their way when `almost_full` rises: the pipeline's, one in the entry's register, and one for the cycle in
+/// which the entry registers `almost_full`, see `SyncFifo::almost_full`.
+const FIFO_RESERVE: usize = SEND_PIPE + 3;
 
 /// A visit a cycle, each of up to 4 KiB of one message: 1 to 16 packets. The pipeline runs freely; the entry admits an item only when every output FIFO has
 /// room for everything that is in flight.

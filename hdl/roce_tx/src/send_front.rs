@@ -31,18 +31,21 @@ pub struct TxSendFront {
     pub rewind: StreamIn<Rewind>,
     /// Configuration bus.
     pub cfg: Signal<In, CfgWrite>,
-    /// The sender's outputs have room for a `set` item.
+    /// The sender's outputs have room for a `set` item; looked at one cycle later.
     pub set_room: Signal<In, Bit>,
-    /// The sender's outputs have room for a visit.
+    /// The sender's outputs have room for a visit; looked at one cycle later.
     pub visit_room: Signal<In, Bit>,
     /// The item accepted in the cycle before.
     pub item: Signal<Out, SendItem>,
     taken: DFF<SendItem>,
+    set_open: DFF<Bit>,
+    visit_open: DFF<Bit>,
     cfg_pending: DFF<Bit>,
     cfg_item: DFF<SendItem>,
     hold: DFF<Bits<5>>,
     held: DFF<Bit>,
     held_qp: DFF<Bits<14>>,
+    take_set: Signal<Local, Bit>,
     take_cfg: Signal<Local, Bit>,
     take_rewind: Signal<Local, Bit>,
     take_visit: Signal<Local, Bit>,
@@ -54,6 +57,8 @@ impl Logic for TxSendFront {
         dff_setup!(
             self,
             clock,
+            set_open,
+            visit_open,
             taken,
             cfg_pending,
             cfg_item,
@@ -63,15 +68,15 @@ impl Logic for TxSendFront {
         );
         self.item.next = self.taken.q.val();
 
-        self.take_cfg.next = self.cfg_pending.q.val() & !self.held.q.val() & self.set_room.val();
-        self.rewind.ready.next =
-            !self.cfg_pending.q.val() & !self.held.q.val() & self.set_room.val();
-        self.take_rewind.next = self.rewind.valid.val()
-            & !self.cfg_pending.q.val()
-            & !self.held.q.val()
-            & self.set_room.val();
+        self.set_open.d.next = self.set_room.val();
+        self.visit_open.d.next = self.visit_room.val();
+        self.take_set.next = self.set_open.q.val() & !self.held.q.val();
+        self.take_cfg.next = self.cfg_pending.q.val() & self.take_set.val();
+        self.rewind.ready.next = !self.cfg_pending.q.val() & self.take_set.val();
+        self.take_rewind.next =
+            self.rewind.valid.val() & !self.cfg_pending.q.val() & self.take_set.val();
         self.visit.ready.next =
-            self.visit_room.val() & !self.take_cfg.val() & !self.take_rewind.val();
+            self.visit_open.q.val() & !self.take_cfg.val() & !self.take_rewind.val();
         self.take_visit.next = self.visit.valid.val() & self.visit.ready.val();
 
         // Data of rewind and visit share the fields' registers; `cfg_item` has them all.

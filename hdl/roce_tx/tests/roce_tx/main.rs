@@ -182,7 +182,10 @@ fn answers_do_not_wait_for_the_host() {
         ..ORDERLY
     };
     let mut world = World::new(rng, SMOOTH, slow, &conns);
-    post_random(&mut world, 20, 20_000);
+    for _ in 0..20 {
+        let message = message(&mut world.rng, 5000, 0);
+        world.queues[0].post(message);
+    }
     while world.host.most_outstanding < 10 {
         world.cycle();
     }
