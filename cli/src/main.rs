@@ -54,10 +54,21 @@ fn main() -> ExitCode {
         Ok(Outcome::Bad) => ExitCode::from(FAILURE),
         Err(error) => {
             let usage = error.is::<UsageError>();
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", with_causes(&error));
             ExitCode::from(if usage { USAGE } else { FAILURE })
         }
     }
+}
+
+/// An error and its causes, those left out that the text before them tells already.
+fn with_causes(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text += &format!(": {cause}");
+        }
+    }
+    text
 }
 
 /// Prints help and versions as they are, and errors on one line.
@@ -97,4 +108,17 @@ fn trace(verbose: u8) {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
         .init();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_are_told_once() {
+        let error = anyhow::anyhow!("no such file")
+            .context("can't read x: no such file")
+            .context("transfer");
+        assert_eq!(with_causes(&error), "transfer: can't read x: no such file");
+    }
 }

@@ -12,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
 /// Bytes that are worth having on their way: several times what cable and host memory hold at 100 Gb/s.
-const IN_FLIGHT: u64 = 256 << 10;
+const IN_FLIGHT: u64 = 1 << 20;
 /// Rounds of more bytes than this take so long that two are enough.
 const LONG_ROUND: u64 = 4 << 20;
 /// Memory for the messages of a load, unless that holds less than two of them.
