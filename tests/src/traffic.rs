@@ -34,6 +34,7 @@ pub struct Traffic<'a> {
     sources: [Image; 2],
     targets: [Image; 2],
     flows: Vec<Flow>,
+    lagging: bool,
 }
 
 impl<'a> Traffic<'a> {
@@ -49,8 +50,14 @@ impl<'a> Traffic<'a> {
             sources: [image(0, source)?, image(1, source)?],
             targets: [image(0, target)?, image(1, target)?],
             flows: Vec::new(),
+            lagging: false,
             rng,
         })
+    }
+
+    /// Senders do not wait for receive requests, which come late: messages meet with RNR NAKs.
+    pub fn lag(&mut self) {
+        self.lagging = true;
     }
 
     /// Adds messages from side `from` over QP number `qp`, in this order. One call for each direction of a QP.
@@ -87,7 +94,7 @@ impl<'a> Traffic<'a> {
         let mut last = self.pair.sim.with(|w| w.cycles());
         while !self.flows.iter().all(Flow::done) {
             for flow in &mut self.flows {
-                flow.post(self.pair, &mut self.rng)?;
+                flow.post(self.pair, self.lagging, &mut self.rng)?;
             }
             self.pair.sim.step()?;
             let now = self.pair.sim.with(|w| w.cycles());

@@ -159,6 +159,32 @@ fn all_qps_share_the_card() -> Result<()> {
     check_smooth(&traffic.run()?)
 }
 
+/// Receivers that post late; a lossless cable, so that only RNR NAKs hold up anything.
+#[test]
+fn late_receivers_hold_up_but_lose_nothing() -> Result<()> {
+    let seed = seed();
+    let mut rng = rng(seed);
+    let connections = [Connection::default(); 3];
+    let library = model::small()?;
+    let pair = pair(
+        &library,
+        &world(LinkConfig::default(), seed),
+        16,
+        &connections,
+    )?;
+    let mut traffic = Traffic::new(&pair, seed::rng(!seed), 1 << 16, 1 << 20)?;
+    for qp in 0..connections.len() {
+        for from in 0..2 {
+            traffic.add(from, qp, &random_messages(&mut rng, 40, 3000))?;
+        }
+    }
+    traffic.lag();
+    let counters = traffic.run()?;
+    let waits = counters.iter().map(|c| c.get(Counter::RnrWaits));
+    ensure!(waits.sum::<u64>() > 0, "nobody had to wait");
+    check_smooth(&counters)
+}
+
 /// The 16-bit indices of the queues wrap too; an hour of messages on a slow machine, so a soak test.
 #[test]
 fn queue_indices_wrap() -> Result<()> {

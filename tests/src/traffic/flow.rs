@@ -173,10 +173,14 @@ impl Flow {
         Ok(())
     }
 
-    /// Posts what there is room for, often in lists.
-    pub(super) fn post(&mut self, pair: &Pair, rng: &mut impl Rng) -> Result<()> {
+    /// Posts what there is room for, often in lists. Without `lagging` receive requests are posted before the messages
+    /// that need them.
+    pub(super) fn post(&mut self, pair: &Pair, lagging: bool, rng: &mut impl Rng) -> Result<()> {
         let receiver = &pair.sides[1 - self.from].qps[self.qp];
-        let room = receiver.depth().1 - receiver.outstanding_receives();
+        let mut room = receiver.depth().1 - receiver.outstanding_receives();
+        if lagging && rng.gen_bool(0.95) {
+            room = 0;
+        }
         let count = room
             .min(self.receives.len() - self.posted_receives)
             .min(rng.gen_range(1..LIST));
@@ -195,7 +199,7 @@ impl Flow {
         let list: Vec<_> = self.sends[self.posted_sends..]
             .iter()
             .take(room.min(rng.gen_range(1..LIST)))
-            .take_while(|s| s.receives <= self.posted_receives)
+            .take_while(|s| lagging || s.receives <= self.posted_receives)
             .map(|s| s.wr)
             .collect();
         for (index, wr) in list.iter().enumerate() {
