@@ -35,7 +35,7 @@ Examples:
   ferroce bench rdma --sizes 65535,65536,65537 --offset 3
   ferroce bench rdma --json > bench.json
 
-A rate is taken from the end of the first round of outstanding messages to the end of the load.
+A rate is taken between the first and the last round of outstanding messages.
 A WRITE is complete when its sender knows, the others when the receiver does.")]
 pub struct Args {
     /// Message sizes, 1 to 2G

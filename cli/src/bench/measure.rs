@@ -13,7 +13,7 @@ use serde::Serialize;
 
 /// Bytes that are worth having on their way: several times what cable and host memory hold at 100 Gb/s.
 const IN_FLIGHT: u64 = 1 << 20;
-/// Rounds of more bytes than this take so long that two are enough.
+/// Rounds of more bytes than this take so long that three are enough.
 const LONG_ROUND: u64 = 4 << 20;
 /// Memory for the messages of a load, unless that holds less than two of them.
 const REGION: u64 = 1 << 20;
@@ -128,20 +128,22 @@ pub fn throughput(pair: &Pair, op: Op, bytes: u64, plan: Plan) -> Result<Point> 
 fn length(op: Op, bytes: u64, round: u64, plan: Plan) -> u64 {
     let cycles = if plan.quick { 4_000 } else { 16_000 };
     let message_fs = roof::wire_bytes(op, bytes, plan.pmtu) * WIRE_BYTE_FS;
-    let least = if round * bytes > LONG_ROUND { 2 } else { 4 };
+    let least = if round * bytes > LONG_ROUND { 3 } else { 5 };
     let rounds = (cycles * CORE_PERIOD_FS / message_fs / round).clamp(least, 6 * least);
     rounds * round
 }
 
-/// Messages a second after the first round. QPs that take turns complete together, so only whole rounds
-/// tell a rate.
+/// Messages a second between the ends of the first and of the last but one round: more was under way at both.
+/// QPs that take turns complete together, so only whole rounds tell a rate.
 fn rate(times: &Times, round: usize) -> f64 {
     let mut done = times.done().to_vec();
     done.sort_unstable();
-    let (Some(begin), Some(end)) = (done.get(round - 1), done.last()) else {
+    let (first, last) = (round - 1, done.len().saturating_sub(round + 1));
+    if last <= first {
         return 0.0;
-    };
-    (done.len() - round) as f64 / ((end - begin).max(CORE_PERIOD_FS) as f64 * 1e-15)
+    }
+    let time_fs = (done[last] - done[first]).max(CORE_PERIOD_FS);
+    (last - first) as f64 / (time_fs as f64 * 1e-15)
 }
 
 /// Sends one message at a time, and looks for completions every cycle.
@@ -232,14 +234,15 @@ mod tests {
         );
     }
 
-    /// Three rounds of four messages, each round complete at once: one microsecond a round.
+    /// Four rounds of four messages, each complete at once: one microsecond a round, but for a straggler in the last.
     #[test]
     fn rates_are_those_of_whole_rounds() {
-        let done: Vec<u64> = (0..12)
+        let mut done: Vec<u64> = (0..16)
             .map(|n| 5_000_000_000 + n / 4 * 1_000_000_000)
             .collect();
+        done[15] += 7_000_000_000;
         let times = Times {
-            posted: vec![0; 12],
+            posted: vec![0; 16],
             sent: done,
             received: Vec::new(),
             cycles: 0,
@@ -250,8 +253,8 @@ mod tests {
 
     #[test]
     fn loads_are_whole_rounds_and_not_too_long() {
-        assert_eq!(length(Op::Write, 64, 64, PLAN), 24 * 64);
-        assert_eq!(length(Op::Write, 1 << 20, 2, PLAN), 4 * 2);
-        assert_eq!(length(Op::Write, 1 << 20, 8, PLAN), 2 * 8);
+        assert_eq!(length(Op::Write, 64, 64, PLAN), 30 * 64);
+        assert_eq!(length(Op::Write, 1 << 20, 2, PLAN), 5 * 2);
+        assert_eq!(length(Op::Write, 1 << 20, 8, PLAN), 3 * 8);
     }
 }
