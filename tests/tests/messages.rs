@@ -185,7 +185,7 @@ fn late_receivers_hold_up_but_lose_nothing() -> Result<()> {
     check_smooth(&counters)
 }
 
-/// The 16-bit indices of the queues wrap too; an hour of messages on a slow machine, so a soak test.
+/// The 16-bit indices of the queues wrap too, which takes a minute, so only the soak test gets there.
 #[test]
 fn queue_indices_wrap() -> Result<()> {
     let seed = seed();

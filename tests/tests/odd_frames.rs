@@ -2,6 +2,7 @@
 
 use anyhow::{ensure, Context, Result};
 use ferroce_abi::frame::{on_wire, reseal};
+use ferroce_abi::opcode::rc;
 use ferroce_driver::Counter;
 use ferroce_tests::bench::Bench;
 use ferroce_tests::edit::{
@@ -74,8 +75,11 @@ fn random_damage() -> Result<()> {
     };
     let before = total(&bench)?;
     let count = rounds(150, 5_000);
+    let (_, reth) = bench.target(LEN)?;
     for _ in 0..count {
-        let mut bytes = bench.write_only(0, LEN)?.0.encode()?;
+        let payload = bench.payload(LEN);
+        let good = bench.peers[0].request(&bench.open, rc::WRITE_ONLY, 0, reth, &payload);
+        let mut bytes = good.encode()?;
         if bench.rng.gen_bool(0.3) {
             let len = bench.rng.gen_range(60..300);
             bytes = bench.payload(len);
