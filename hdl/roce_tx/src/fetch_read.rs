@@ -27,6 +27,8 @@ pub struct FetchRead {
     buffer: Ram<Bits<512>>,
     place: DFF<Bits<16>>,
     left: DFF<Bits<7>>,
+    /// One is left.
+    ends: DFF<Bit>,
     busy: DFF<Bit>,
     err: DFF<Bit>,
     step_reg: DFF<Bit>,
@@ -49,6 +51,7 @@ impl FetchRead {
             buffer: Ram::new(log2_beats),
             place: DFF::default(),
             left: DFF::default(),
+            ends: DFF::default(),
             busy: DFF::default(),
             err: DFF::default(),
             step_reg: DFF::default(),
@@ -70,7 +73,7 @@ impl Default for FetchRead {
 impl Logic for FetchRead {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(self, clock, place, left, busy, err, step_reg);
+        dff_setup!(self, clock, place, left, ends, busy, err, step_reg);
         clock!(self, clock, buffer, reads, beats);
 
         self.buffer.wr_valid.next = self.store.val().valid;
@@ -78,15 +81,17 @@ impl Logic for FetchRead {
         self.buffer.wr_data.next = self.store.val().data;
 
         self.step.next = self.busy.q.val() & !self.beats.almost_full.val();
-        self.load.next = !self.busy.q.val() | (self.step.val() & (self.left.q.val() == 1));
+        self.load.next = !self.busy.q.val() | (self.step.val() & self.ends.q.val());
         self.job.ready.next = self.load.val();
         if self.step.val() {
             self.place.d.next = self.place.q.val() + 1;
             self.left.d.next = self.left.q.val() - 1;
+            self.ends.d.next = self.left.q.val() == 2;
         }
         if self.load.val() {
             self.busy.d.next = self.job.valid.val();
             self.left.d.next = self.job.data.val().beats;
+            self.ends.d.next = self.job.data.val().beats == 1;
             self.err.d.next = self.job.data.val().err;
         }
 

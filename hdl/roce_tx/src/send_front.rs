@@ -40,6 +40,8 @@ pub struct TxSendFront {
     taken: DFF<SendItem>,
     set_open: DFF<Bit>,
     visit_open: DFF<Bit>,
+    /// This cycle is for configuration or a rewind.
+    set_turn: DFF<Bit>,
     cfg_pending: DFF<Bit>,
     cfg_item: DFF<SendItem>,
     hold: DFF<Bits<5>>,
@@ -59,6 +61,7 @@ impl Logic for TxSendFront {
             clock,
             set_open,
             visit_open,
+            set_turn,
             taken,
             cfg_pending,
             cfg_item,
@@ -70,13 +73,15 @@ impl Logic for TxSendFront {
 
         self.set_open.d.next = self.set_room.val();
         self.visit_open.d.next = self.visit_room.val();
-        self.take_set.next = self.set_open.q.val() & !self.held.q.val();
-        self.take_cfg.next = self.cfg_pending.q.val() & self.take_set.val();
-        self.rewind.ready.next = !self.cfg_pending.q.val() & self.take_set.val();
+        self.set_turn.d.next = (self.cfg_pending.q.val() | self.rewind.valid.val())
+            & !self.held.q.val()
+            & !self.set_turn.q.val();
+        self.take_set.next = self.set_turn.q.val() & self.set_open.q.val();
+        self.take_cfg.next = self.take_set.val() & self.cfg_pending.q.val();
+        self.rewind.ready.next = self.take_set.val() & !self.cfg_pending.q.val();
         self.take_rewind.next =
-            self.rewind.valid.val() & !self.cfg_pending.q.val() & self.take_set.val();
-        self.visit.ready.next =
-            self.visit_open.q.val() & !self.take_cfg.val() & !self.take_rewind.val();
+            self.rewind.valid.val() & self.take_set.val() & !self.cfg_pending.q.val();
+        self.visit.ready.next = self.visit_open.q.val() & !self.set_turn.q.val();
         self.take_visit.next = self.visit.valid.val() & self.visit.ready.val();
 
         // Data of rewind and visit share the fields' registers; `cfg_item` has them all.

@@ -56,6 +56,9 @@ pub struct TxSendPacket {
     len_less_one1: DFF<Bits<32>>,
     addr1: DFF<Bits<64>>,
     zero1: DFF<Bit>,
+    too_long1: DFF<Bit>,
+    no_sge1: DFF<Bit>,
+    differs1: DFF<Bit>,
     context2: DFF<SendContext>,
     request2: DFF<Request>,
     rest2: DFF<Bits<13>>,
@@ -69,6 +72,7 @@ pub struct TxSendPacket {
     request3: DFF<Request>,
     rest3: DFF<Bits<13>>,
     left3: DFF<Bits<24>>,
+    most3: DFF<Bits<4>>,
     first3: DFF<Bit>,
     beyond3: DFF<Bit>,
     last_psn3: DFF<Bits<24>>,
@@ -96,7 +100,6 @@ pub struct TxSendPacket {
     next_wqe5: DFF<Bits<16>>,
     plan6: DFF<SendPlan>,
     fits: Signal<Local, Bit>,
-    most: Signal<Local, Bits<4>>,
 }
 
 impl Logic for TxSendPacket {
@@ -112,6 +115,9 @@ impl Logic for TxSendPacket {
             len_less_one1,
             addr1,
             zero1,
+            too_long1,
+            no_sge1,
+            differs1,
             context2,
             request2,
             rest2,
@@ -125,6 +131,7 @@ impl Logic for TxSendPacket {
             request3,
             rest3,
             left3,
+            most3,
             first3,
             beyond3,
             last_psn3,
@@ -170,11 +177,11 @@ impl Logic for TxSendPacket {
         self.request1.d.next.bad_op = (self.wqe.val().opcode >= WR_END)
             | (self.wqe.val().sges > 1)
             | self.wqe.val().flags.get_bit(INLINE_BIT);
-        // Longer than 2^31, or not what the SGE holds; without an SGE there is nothing to send.
-        self.request1.d.next.bad_len = (self.wqe.val().len.get_bit(31)
-            & self.wqe.val().len.get_bits::<31>(0).any())
-            | ((self.wqe.val().sges == 0) & (self.wqe.val().len != 0))
-            | ((self.wqe.val().sges != 0) & (self.wqe.val().sge_len != self.wqe.val().len));
+        self.too_long1.d.next =
+            self.wqe.val().len.get_bit(31) & self.wqe.val().len.get_bits::<31>(0).any();
+        self.no_sge1.d.next = self.wqe.val().sges == 0;
+        self.differs1.d.next = self.wqe.val().sge_len != self.wqe.val().len;
+        self.request1.d.next.bad_len = false;
         self.request1.d.next.write = !self.wqe.val().opcode.get_bit(WR_SEND_BIT);
         self.request1.d.next.imm = self.wqe.val().opcode.get_bit(WR_IMM_BIT);
         self.request1.d.next.se = self.wqe.val().flags.get_bit(SOLICITED_BIT)
@@ -184,6 +191,10 @@ impl Logic for TxSendPacket {
         // 2
         self.context2.d.next = self.context1.q.val();
         self.request2.d.next = self.request1.q.val();
+        // Longer than 2^31, or not what the SGE holds; without an SGE there is nothing to send.
+        self.request2.d.next.bad_len = self.too_long1.q.val()
+            | (self.no_sge1.q.val() & !self.zero1.q.val())
+            | (!self.no_sge1.q.val() & self.differs1.q.val());
         self.rest2.d.next =
             self.len1.q.val().get_bits::<13>(0) - self.offset1.q.val().get_bits::<13>(0);
         self.last_packet2.d.next = bit_cast::<24, 32>(self.len_less_one1.q.val() >> 12);
@@ -226,22 +237,21 @@ impl Logic for TxSendPacket {
         self.newer3.d.next = self.context2.q.val().state.wqe == self.context2.q.val().high.begun;
         self.newest3.d.next = self.next_wqe2.q.val() == self.context2.q.val().high.begun;
 
-        // 4: a page holds 2^(12 - pmtu) packets.
-        self.fits.next = !self.left3.q.val().any();
-        self.most.next = 0.into();
-        if self.context3.q.val().cfg.pmtu == 8 {
-            self.fits.next = !self.left3.q.val().get_bits::<20>(4).any();
-            self.most.next = 15.into();
-        } else if self.context3.q.val().cfg.pmtu == 9 {
-            self.fits.next = !self.left3.q.val().get_bits::<21>(3).any();
-            self.most.next = 7.into();
-        } else if self.context3.q.val().cfg.pmtu == 10 {
-            self.fits.next = !self.left3.q.val().get_bits::<22>(2).any();
-            self.most.next = 3.into();
-        } else if self.context3.q.val().cfg.pmtu == 11 {
-            self.fits.next = !self.left3.q.val().get_bits::<23>(1).any();
-            self.most.next = 1.into();
+        // Packets that a page holds, 2^(12 - pmtu), but one.
+        self.most3.d.next = 0.into();
+        if self.context2.q.val().cfg.pmtu == 8 {
+            self.most3.d.next = 15.into();
+        } else if self.context2.q.val().cfg.pmtu == 9 {
+            self.most3.d.next = 7.into();
+        } else if self.context2.q.val().cfg.pmtu == 10 {
+            self.most3.d.next = 3.into();
+        } else if self.context2.q.val().cfg.pmtu == 11 {
+            self.most3.d.next = 1.into();
         }
+
+        // 4: what is left is sent if it is no more than a page holds.
+        self.fits.next = !(self.left3.q.val().get_bits::<20>(4).any()
+            | (self.left3.q.val().get_bits::<4>(0) & !self.most3.q.val()).any());
         self.context4.d.next = self.context3.q.val();
         self.rest4.d.next = self.rest3.q.val();
         self.next_wqe4.d.next = self.next_wqe3.q.val();
@@ -261,7 +271,7 @@ impl Logic for TxSendPacket {
         self.plan4.d.next.write = self.request3.q.val().write;
         self.plan4.d.next.imm = self.request3.q.val().imm;
         self.plan4.d.next.se = self.request3.q.val().se;
-        self.plan4.d.next.more = self.most.val();
+        self.plan4.d.next.more = self.most3.q.val();
         if self.fits.val() {
             self.plan4.d.next.more = self.left3.q.val().get_bits::<4>(0);
         }
