@@ -160,7 +160,7 @@ fn torn_connections_come_back() -> Result<()> {
     let link = LinkConfig::default();
     let connections = [Connection::default(); QPS];
     let pair = pair(&model::small()?, &world(link, seed), DEPTH, &connections)?;
-    for round in 0..rounds(12, 300) {
+    for round in 0..rounds(12, 200) {
         upheaval(&pair, &mut rng).with_context(|| format!("round {round}"))?;
     }
     Ok(())
