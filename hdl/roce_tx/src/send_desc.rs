@@ -102,7 +102,7 @@ pub struct SendGate {
 }
 
 /// Most bytes that one visit sends: a page, so 1 packet at a path MTU of 4096 and 16 at 256.
-pub const VISIT_LOG2_BYTES: u64 = 12;
+pub const VISIT_BYTES: u64 = 4096;
 /// Most packets that one visit sends.
 pub const MAX_VISIT_PACKETS: u64 = 16;
 

@@ -1,6 +1,6 @@
 //! Planning stage of the sender: which packets of a message come next.
 
-use crate::send_desc::{SendContext, SendPlan};
+use crate::send_desc::{SendContext, SendPlan, VISIT_BYTES};
 use ferroce_abi::wqe::{flags, WrOpcode};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::lookup::WqeData;
@@ -35,7 +35,7 @@ struct Request {
 
 /// A message of `len` bytes has `max(1, ceil(len / pmtu))` packets; packet `n` starts at byte `n * pmtu`. All but the last
 /// are full. A message that was rewound into goes on at any `n`. A visit sends up to
-/// [`crate::send_desc::VISIT_LOG2_BYTES`].
+/// [`crate::send_desc::VISIT_BYTES`].
 ///
 /// Stages: (1) byte offset of the packet, checks; (2) remaining bytes, number of packets, low half of the address; (3) packets
 /// left, high half; (4) packets to send; (5) state after them; (6) furthest position.
@@ -292,7 +292,7 @@ impl Logic for TxSendPacket {
         self.plan5.d.next.next_sent =
             self.plan4.q.val().next_sent + bit_cast::<24, 4>(self.plan4.q.val().more);
         self.plan5.d.next.next_wqe = self.context4.q.val().state.wqe;
-        self.plan5.d.next.bytes = 4096.into();
+        self.plan5.d.next.bytes = VISIT_BYTES.into();
         if self.plan4.q.val().last {
             self.plan5.d.next.next_wqe = self.next_wqe4.q.val();
             self.plan5.d.next.next_sent = 0.into();
