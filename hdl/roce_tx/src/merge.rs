@@ -15,7 +15,7 @@ const ACKNOWLEDGE: u64 = rc::ACKNOWLEDGE as u64;
 /// more than 16 ACKs.
 const ACK_BURST: u64 = 16;
 
-/// ACKs and NAKs first, but at most [`ACK_BURST`] of them while a request waits.
+/// ACKs and NAKs first, but at most `ACK_BURST` of them while a request waits.
 #[derive(LogicBlock, Module, Default)]
 pub struct TxMerge {
     /// Clock.
