@@ -28,7 +28,9 @@ const LATENCY_BYTES: u64 = 64;
 /// Sends messages from one host to the other, compares them, and sets their rate against what a
 /// 100 Gb/s wire can carry.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    allow_negative_numbers = true,
+    after_help = "\
 Examples:
   ferroce bench rdma --quick
   ferroce bench rdma --sizes 64,4K,64K --ops write,send --qps 1,8
@@ -36,7 +38,8 @@ Examples:
   ferroce bench rdma --json > bench.json
 
 A rate is taken between the first and the last round of outstanding messages.
-A WRITE is complete when its sender knows, the others when the receiver does.")]
+A WRITE is complete when its sender knows, the others when the receiver does."
+)]
 pub struct Args {
     /// Message sizes, 1 to 2G
     #[arg(long, value_name = "SIZE", value_delimiter = ',', default_value = "1,64,256,1K,4K,64K,1M",

@@ -26,14 +26,14 @@ pub fn card(config: &NicConfig, wave: bool) -> Result<Arc<Library>> {
 /// # Errors
 /// A tool is missing or rejects it.
 pub fn of(card: &Design, wave: bool) -> Result<Arc<Library>> {
-    let spinner = progress::spinner("Verilating the card (minutes for a new one, then cached)");
+    let notice = progress::notice("Verilating the card (minutes for a new one, then cached)");
     let started = Instant::now();
     let options = Options {
         wave,
         ..Options::default()
     };
     let library = design::library(card, options)?;
-    spinner.finish_and_clear();
+    drop(notice);
     tracing::info!(seconds = started.elapsed().as_secs_f64(), "model ready");
     Ok(library)
 }

@@ -1,5 +1,6 @@
-//! Progress on standard error; nothing where that is no terminal.
+//! Progress on standard error: lines that move on a terminal, else one line where something takes long.
 
+use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -10,6 +11,36 @@ pub fn spinner(what: impl Into<String>) -> ProgressBar {
     spinner.set_style(style("{spinner} {msg} {elapsed}"));
     spinner.enable_steady_tick(Duration::from_millis(120));
     spinner
+}
+
+/// Something long that is under way until this is dropped.
+pub struct Notice {
+    spinner: ProgressBar,
+    /// Closed when it is over.
+    _running: Sender<()>,
+}
+
+impl Drop for Notice {
+    fn drop(&mut self) {
+        self.spinner.finish_and_clear();
+    }
+}
+
+/// A spinner; without a terminal, `what` as a line once it has taken two seconds.
+pub fn notice(what: &'static str) -> Notice {
+    let (running, over) = channel::<()>();
+    let spinner = spinner(what);
+    if spinner.is_hidden() {
+        std::thread::spawn(move || {
+            if over.recv_timeout(Duration::from_secs(2)) == Err(RecvTimeoutError::Timeout) {
+                eprintln!("{what}");
+            }
+        });
+    }
+    Notice {
+        spinner,
+        _running: running,
+    }
 }
 
 /// A bar of `length` steps, which disappears afterwards.

@@ -1,6 +1,6 @@
 //! `ferroce sim transfer`: a file from one simulated host to another.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{bail, Context, Result};
 use clap::ValueEnum;
@@ -24,12 +24,15 @@ use crate::Outcome;
 
 /// Moves a file between the memories of two hosts, each with a simulated card, and compares it.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    allow_negative_numbers = true,
+    after_help = "\
 Examples:
   ferroce sim transfer photo.jpg
   ferroce sim transfer photo.jpg --message 1M --qps 4 --pcap transfer.pcap
   ferroce sim transfer photo.jpg --loss 0.001 --seed 7
-  ferroce sim transfer small.bin --op send --wave waves/transfer")]
+  ferroce sim transfer small.bin --op send --wave waves/transfer"
+)]
 pub struct Args {
     /// The file to move
     pub file: PathBuf,
@@ -132,6 +135,18 @@ pub fn queue_depth(qps: usize, depth: usize) -> Result<usize, UsageError> {
     )))
 }
 
+/// The capture must not replace the file that is moved, under whatever name.
+fn refuse_overwriting(file: &Path, pcap: Option<&Path>) -> Result<(), UsageError> {
+    let real = |path: &Path| path.canonicalize().ok();
+    match pcap {
+        Some(pcap) if real(pcap).is_some() && real(pcap) == real(file) => Err(UsageError(format!(
+            "--pcap would overwrite {}, the file to move; another name is needed",
+            file.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Runs the command.
 ///
 /// # Errors
@@ -141,6 +156,7 @@ pub fn run(args: &Args) -> Result<Outcome> {
     let link = args.cable.config()?;
     let data =
         std::fs::read(&args.file).with_context(|| format!("can't read {}", args.file.display()))?;
+    refuse_overwriting(&args.file, args.pcap.as_deref())?;
     let library = model::card(&for_connections(args.qps), args.wave.is_some())?;
     let world = WorldConfig {
         link,

@@ -139,7 +139,22 @@ fn transfer_parameters_name_their_ranges() {
         "sim transfer file --qps 100 --depth 1000",
         "1 to 8192 are allowed",
     );
+    refused("sim transfer file --loss -0.1", "a probability from 0 to 1");
+    refused("sim transfer file --message -1", "a size from 1 to 2G");
     refused("sim transfer", "<FILE>");
+}
+
+#[test]
+fn a_capture_does_not_replace_the_file_that_is_moved() {
+    let file = std::env::temp_dir().join(format!("ferroce-self-{}", std::process::id()));
+    std::fs::write(&file, b"precious").expect("a temporary file");
+    let name = file.to_str().expect("a plain name");
+    refused(
+        &format!("sim transfer {name} --pcap {name}"),
+        "another name",
+    );
+    assert_eq!(std::fs::read(&file).expect("still there"), b"precious");
+    std::fs::remove_file(&file).expect("removed");
 }
 
 #[test]

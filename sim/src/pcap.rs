@@ -11,10 +11,10 @@ use thiserror::Error;
 
 /// A capture file can't be written.
 #[derive(Debug, Error)]
-#[error("capture {}: {source}", path.display())]
+#[error("can't write capture {}: {source}", path.display())]
 pub struct CaptureError {
     path: PathBuf,
-    source: pcap_file::PcapError,
+    source: Box<dyn std::error::Error + Send + Sync>,
 }
 
 /// A capture file being written.
@@ -39,11 +39,11 @@ impl Capture {
     /// # Errors
     /// The file can't be created or written.
     pub fn create(path: &Path) -> Result<Self, CaptureError> {
-        let error = |source| CaptureError {
+        let error = |source: Box<dyn std::error::Error + Send + Sync>| CaptureError {
             path: path.to_owned(),
             source,
         };
-        let file = File::create(path).map_err(|e| error(pcap_file::PcapError::IoError(e)))?;
+        let file = File::create(path).map_err(|e| error(e.into()))?;
         let header = PcapHeader {
             snaplen: 0x4_0000,
             datalink: DataLink::ETHERNET,
@@ -51,7 +51,8 @@ impl Capture {
             endianness: Endianness::native(),
             ..PcapHeader::default()
         };
-        let writer = PcapWriter::with_header(BufWriter::new(file), header).map_err(error)?;
+        let writer =
+            PcapWriter::with_header(BufWriter::new(file), header).map_err(|e| error(e.into()))?;
         Ok(Self {
             path: path.to_owned(),
             writer,
@@ -75,7 +76,7 @@ impl Capture {
             .write_packet(&packet)
             .map_err(|source| CaptureError {
                 path: self.path.clone(),
-                source,
+                source: source.into(),
             })?;
         Ok(())
     }
