@@ -8,6 +8,7 @@ pub mod image;
 pub mod model;
 pub mod open;
 pub mod peer;
+pub mod requester;
 pub mod seed;
 pub mod setup;
 pub mod traffic;

@@ -1,167 +1,18 @@
 //! What the card sends as a requester, byte by byte, and what it makes of the answers.
 
 use anyhow::{ensure, Context, Result};
-use ferroce_abi::frame::{on_wire, Packet};
+use ferroce_abi::frame::on_wire;
 use ferroce_abi::headers::syndrome::RNR_TIMER_US;
-use ferroce_abi::headers::{Bth, Reth};
+use ferroce_abi::headers::AtomicAckEth;
 use ferroce_abi::opcode::{rc, Opcode};
-use ferroce_driver::{
-    Counter, Mr, Pmtu, QpState, Remote, SendOp, SendWr, SgeList, Status, WcOpcode,
-};
+use ferroce_driver::{Access, Counter, Mr, QpState, SendOp, SendWr, Sge, Status, WcOpcode};
 use ferroce_sim::time::CORE_HZ;
-use ferroce_tests::bench::{refused, Bench, Counts, ACK};
-use ferroce_tests::model;
+use ferroce_tests::bench::{refused, ACK};
 use ferroce_tests::peer::{add24, same_frames, PeerConfig, IMM};
-use ferroce_tests::seed::seed;
-use rand::Rng;
-
-/// Path MTU in the tests.
-const MTU: usize = 256;
-/// Where the card's WRITEs go; nobody is there.
-const REMOTE: Remote = Remote {
-    addr: 0x0123_4567_89ab_cdef,
-    rkey: 0xdead_beef,
+use ferroce_tests::requester::{
+    bench, complete, first_psn, post, respond, response, Sent, DONE, MTU, REMOTE,
 };
-
-fn bench() -> Result<Bench> {
-    let seed = seed();
-    let config = PeerConfig {
-        pmtu: Pmtu::B256,
-        card_psn: 0xff_fffe,
-        ..PeerConfig::default()
-    };
-    Bench::new(&model::small()?, seed, &[config; 2])
-}
-
-/// A message of the first QP: operation and bytes in the bench's memory.
-struct Sent {
-    op: SendOp,
-    bytes: Vec<u8>,
-    /// PSN of its first packet.
-    psn: u32,
-}
-
-impl Sent {
-    fn packets(&self) -> usize {
-        self.bytes.len().div_ceil(MTU).max(1)
-    }
-
-    /// PSN of packet `n`.
-    fn at(&self, n: usize) -> u32 {
-        add24(self.psn, n as u32)
-    }
-
-    /// The frames from packet `from` on, as the card must send them.
-    fn frames(&self, bench: &Bench, from: usize) -> Result<Vec<Vec<u8>>> {
-        (from..self.packets())
-            .map(|n| self.frame(bench, n))
-            .collect()
-    }
-
-    fn frame(&self, bench: &Bench, n: usize) -> Result<Vec<u8>> {
-        let (first, last) = (n == 0, n + 1 == self.packets());
-        let (base, imm) = match self.op {
-            SendOp::Write(_) => (rc::WRITE_FIRST, 0),
-            SendOp::WriteWithImm(..) => (rc::WRITE_FIRST, 1),
-            SendOp::SendWithImm(_) => (rc::SEND_FIRST, 1),
-            _ => (rc::SEND_FIRST, 0),
-        };
-        let opcode = base
-            + match (first, last) {
-                (true, true) => rc::SEND_ONLY + imm,
-                (true, false) => rc::SEND_FIRST,
-                (false, true) => rc::SEND_LAST + imm,
-                (false, false) => rc::SEND_MIDDLE,
-            };
-        let known = Opcode::try_from(opcode)?;
-        let peer = &bench.peers[0];
-        let mut packet = Packet::new(Bth {
-            ackreq: last || n % 16 == 15,
-            ..Bth::new(opcode, peer.qpn, self.at(n))
-        });
-        packet.ext.reth = known.has_reth().then_some(Reth {
-            va: REMOTE.addr,
-            rkey: REMOTE.rkey,
-            dma_len: self.bytes.len() as u32,
-        });
-        packet.ext.imm = known.has_imm().then_some(IMM);
-        let end = self.bytes.len().min((n + 1) * MTU);
-        packet.payload = self.bytes[n * MTU..end].to_vec();
-        peer.from_card(&bench.open, packet)
-    }
-}
-
-/// Posts a message whose first PSN must be `psn`, and checks the frames.
-fn post(bench: &mut Bench, wr_id: u64, op: SendOp, len: usize, psn: u32) -> Result<Sent> {
-    let place = bench.image.anywhere(len, &mut bench.rng);
-    let sent = Sent {
-        op,
-        bytes: bench.image.bytes(place.clone()).to_vec(),
-        psn,
-    };
-    let sges = if len == 0 {
-        SgeList::default()
-    } else {
-        bench.image.mr.sge(place)?.into()
-    };
-    bench.peers[0].qp.post_send(SendWr::new(wr_id, op, sges))?;
-    // Work request, payload, and the way out take longer than an answer.
-    let got = bench.open.run(3000)?;
-    same_frames(&got, &sent.frames(bench, 0)?)?;
-    let packets = sent.packets() as u64;
-    bench.counted(&[(Counter::TxFrames, packets), (Counter::TxRequests, packets)])?;
-    Ok(sent)
-}
-
-/// The first PSN of the card after a restart.
-fn first_psn(bench: &Bench) -> u32 {
-    bench.peers[0].config.card_psn
-}
-
-/// A response to the first QP, as it comes out of the cable.
-fn response(bench: &Bench, psn: u32, syndrome: u8) -> Result<Vec<u8>> {
-    let frame = bench.peers[0].response(&bench.open, psn, syndrome, 1);
-    Ok(on_wire(frame.encode()?))
-}
-
-/// Lets a response come and checks what is counted beside it; the card sends `sent`.
-fn respond(
-    bench: &mut Bench,
-    psn: u32,
-    syndrome: u8,
-    sent: &[Vec<u8>],
-    counts: &[(Counter, u64)],
-) -> Result<()> {
-    let wire = response(bench, psn, syndrome)?;
-    bench.open.inject_raw(wire);
-    let got = bench.open.run(3000)?;
-    same_frames(&got, sent)?;
-    let mut all: Counts = counts.to_vec();
-    all.extend([
-        (Counter::RxFrames, 1),
-        (Counter::RxPackets, 1),
-        (Counter::TxFrames, sent.len() as u64),
-        (Counter::TxRequests, sent.len() as u64),
-    ]);
-    bench
-        .counted(&all)
-        .with_context(|| format!("syndrome {syndrome:#04x} at PSN {psn:#x}"))
-}
-
-/// The only completion that is there.
-fn complete(bench: &Bench, wr_id: u64, opcode: WcOpcode, len: usize) -> Result<()> {
-    let done = bench.open.cq.poll(4)?;
-    ensure!(done.len() == 1, "{done:?}");
-    let c = done[0];
-    ensure!(
-        (c.wr_id, c.status, c.opcode) == (wr_id, Status::Success, opcode),
-        "{c:?}"
-    );
-    ensure!(c.byte_len as usize == len && c.imm.is_none(), "{c:?}");
-    Ok(())
-}
-
-const DONE: [(Counter, u64); 2] = [(Counter::RxAcks, 1), (Counter::CqeWritten, 1)];
+use rand::Rng;
 
 /// Every operation, from no packet boundary to several.
 #[test]
@@ -227,7 +78,7 @@ fn responses_that_mean_nothing() -> Result<()> {
             frame.packet.ext.aeth = None;
         }
         if known.has_atomic_ack_eth() {
-            frame.packet.ext.atomic_ack = Some(ferroce_abi::headers::AtomicAckEth { original: 0 });
+            frame.packet.ext.atomic_ack = Some(AtomicAckEth { original: 0 });
         }
         let wire = on_wire(frame.encode()?);
         bench
@@ -386,19 +237,19 @@ fn local_errors_send_nothing() -> Result<()> {
         .open
         .device
         .create_pd()?
-        .allocate(4096, ferroce_driver::Access::NONE)?;
+        .allocate(4096, Access::NONE)?;
     let good = bench.image.mr.sge(0..100)?;
     let mut wrong = vec![foreign.sge(0..100)?];
-    wrong.push(ferroce_driver::Sge {
+    wrong.push(Sge {
         lkey: good.lkey ^ 1,
         ..good
     });
-    wrong.push(ferroce_driver::Sge { lkey: 0, ..good });
-    wrong.push(ferroce_driver::Sge {
+    wrong.push(Sge { lkey: 0, ..good });
+    wrong.push(Sge {
         addr: good.addr - 1,
         ..good
     });
-    wrong.push(ferroce_driver::Sge {
+    wrong.push(Sge {
         addr: u64::MAX - 50,
         ..good
     });
