@@ -122,7 +122,7 @@ fn fcs_with_gaps() {
 fn icrc_of_every_length_without_gaps() {
     on_big_stack(|| {
         let mut noise = seeded("icrc_of_every_length_without_gaps");
-        let frames = (SMALLEST_IP_FRAME..=LONGEST)
+        let frames = (SMALLEST_IPV4_FRAME..=LONGEST)
             .map(|len| {
                 let frame = ip_frame(len, &mut noise);
                 let value = number(icrc(&frame[14..]).expect("an IP packet"));

@@ -59,11 +59,12 @@ pub fn bytes(beat: &Beat) -> Vec<u8> {
         .collect()
 }
 
-/// Random bytes that look like an IP packet in an Ethernet frame, `len` bytes in all.
+/// Random bytes that look like an IP packet in an Ethernet frame, `len` bytes in all; IPv4 where IPv6 would be too
+/// short.
 pub fn ip_frame(len: usize, noise: &mut impl Rng) -> Vec<u8> {
     let mut frame = vec![0; len];
     noise.fill_bytes(&mut frame);
-    let (ethertype, version): ([u8; 2], u8) = if noise.gen() {
+    let (ethertype, version): ([u8; 2], u8) = if len < SMALLEST_IP_FRAME || noise.gen() {
         ([0x08, 0x00], 0x40)
     } else {
         ([0x86, 0xDD], 0x60)
@@ -75,6 +76,9 @@ pub fn ip_frame(len: usize, noise: &mut impl Rng) -> Vec<u8> {
 
 /// Smallest frame whose masked fields are all there: IPv6 up to BTH byte 4.
 pub const SMALLEST_IP_FRAME: usize = 14 + 53;
+
+/// The same for IPv4: up to BTH byte 4. Shorter than any RoCEv2 frame.
+pub const SMALLEST_IPV4_FRAME: usize = 14 + 33;
 
 /// A module with one clock.
 pub trait Clocked: Block {
