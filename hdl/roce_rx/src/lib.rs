@@ -7,7 +7,6 @@ pub mod mover;
 pub mod packet_buffer;
 pub mod parse;
 
-mod cfg_fields;
 mod roce_rx;
 
 pub use packet_buffer::PacketBuffer;

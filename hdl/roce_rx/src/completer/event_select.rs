@@ -1,8 +1,8 @@
 //! Chooses the next event for the completer and keeps passes of one QP apart.
 
-use crate::cfg_fields::offset;
 use crate::completer::event::{kind, Event};
 use crate::completer::pass_data::QpCfg;
+use ferroce_abi::cfg::field_offset as offset;
 use ferroce_abi::cfg::CompleterCfg as Layout;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::cfg::{table, CfgWrite};

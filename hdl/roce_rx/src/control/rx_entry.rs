@@ -1,6 +1,6 @@
 //! Entry of the control pipeline: pacing, and configuration as one of the packets.
 
-use crate::cfg_fields::offset;
+use ferroce_abi::cfg::field_offset as offset;
 use ferroce_abi::cfg::ResponderCfg as Layout;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::cfg::{table, CfgWrite};
