@@ -224,9 +224,8 @@ impl DmaPort {
     }
 
     fn land(&mut self, write: &Write, memory: &mut HostMemory) {
-        match memory.slice_mut(write.addr, write.bytes.len()) {
-            Ok(target) => target.copy_from_slice(&write.bytes),
-            Err(_) => self.stats.faults += 1,
+        if memory.write(write.addr, &write.bytes).is_err() {
+            self.stats.faults += 1;
         }
     }
 

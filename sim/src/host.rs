@@ -72,6 +72,20 @@ impl Sim {
     }
 }
 
+/// A buffer of `len` bytes of a [`Pattern`](crate::memory::Pattern) in the memory of card `index`'s host, `offset` behind the
+/// beginning of a page. The card may read and write it; the program may read up to a page at once.
+pub fn pattern_buffer(
+    sim: &Sim,
+    index: usize,
+    len: usize,
+    offset: u64,
+    seed: u64,
+) -> Arc<dyn DmaBuffer> {
+    let memory = sim.with(|world| Arc::clone(world.card(index).memory()));
+    let addr = lock(&memory).allocate_pattern(len as u64, offset, seed);
+    Arc::new(SimBuffer { memory, addr, len })
+}
+
 /// A simulated card's BAR. Loads let time pass, stores take effect with the next step.
 #[derive(Debug)]
 struct SimBar {

@@ -1,8 +1,13 @@
 //! A host's memory as its card sees it: regions of IO virtual addresses.
 
+mod pattern;
+
 use std::collections::BTreeMap;
 
 use thiserror::Error;
+
+pub use pattern::Pattern;
+use pattern::LONGEST_ACCESS;
 
 /// First address that [`HostMemory::allocate`] gives out.
 const FIRST_ADDRESS: u64 = 0x0000_7f00_0000_0000;
@@ -19,10 +24,29 @@ pub struct Unmapped {
     pub len: usize,
 }
 
+#[derive(Debug)]
+enum Region {
+    Bytes(Box<[u8]>),
+    Pattern(Pattern),
+}
+
+impl Region {
+    fn zeroed(len: usize) -> Self {
+        Self::Bytes(vec![0; len].into_boxed_slice())
+    }
+
+    fn len(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Pattern(pattern) => pattern.len(),
+        }
+    }
+}
+
 /// Regions of memory, separated by holes.
 #[derive(Debug, Default)]
 pub struct HostMemory {
-    regions: BTreeMap<u64, Box<[u8]>>,
+    regions: BTreeMap<u64, Region>,
     next: Option<u64>,
 }
 
@@ -33,14 +57,24 @@ impl HostMemory {
     /// # Panics
     /// `align` is not a power of two.
     pub fn allocate(&mut self, len: usize, align: u64, offset: u64) -> u64 {
+        self.insert(Region::zeroed(len), align, offset)
+    }
+
+    /// Maps `len` bytes of the [`Pattern`] that follows from `seed`, however many, `offset` behind the beginning of a
+    /// page, and returns the address.
+    pub fn allocate_pattern(&mut self, len: u64, offset: u64, seed: u64) -> u64 {
+        self.insert(Region::Pattern(Pattern::new(len, seed)), GUARD, offset)
+    }
+
+    fn insert(&mut self, region: Region, align: u64, offset: u64) -> u64 {
         assert!(
             align.is_power_of_two(),
             "alignment {align} is not a power of two"
         );
         let start = self.next.unwrap_or(FIRST_ADDRESS);
         let addr = start.next_multiple_of(align) + offset;
-        self.next = Some((addr + len.max(1) as u64).next_multiple_of(GUARD) + GUARD);
-        self.regions.insert(addr, vec![0; len].into_boxed_slice());
+        self.next = Some((addr + region.len().max(1)).next_multiple_of(GUARD) + GUARD);
+        self.regions.insert(addr, region);
         addr
     }
 
@@ -53,9 +87,9 @@ impl HostMemory {
             .checked_add(len as u64)
             .unwrap_or_else(|| panic!("{len} bytes at {addr:#x} wrap"));
         let below = self.regions.range(..end).next_back();
-        let free = below.is_none_or(|(&base, region)| base + region.len() as u64 <= addr);
+        let free = below.is_none_or(|(&base, region)| base + region.len() <= addr);
         assert!(free, "{len} bytes at {addr:#x} overlap a region");
-        self.regions.insert(addr, vec![0; len].into_boxed_slice());
+        self.regions.insert(addr, Region::zeroed(len));
     }
 
     /// Removes the region that begins at `addr`; later accesses fail.
@@ -63,11 +97,20 @@ impl HostMemory {
         self.regions.remove(&addr);
     }
 
-    fn locate(&self, addr: u64, len: usize) -> Result<(u64, usize), Unmapped> {
+    /// The pattern that begins at `addr`, if there is one.
+    pub fn pattern(&self, addr: u64) -> Option<&Pattern> {
+        match self.regions.get(&addr)? {
+            Region::Pattern(pattern) => Some(pattern),
+            Region::Bytes(_) => None,
+        }
+    }
+
+    /// Where an access is: base of its region, and offset there.
+    fn locate(&self, addr: u64, len: usize) -> Result<(u64, u64), Unmapped> {
         let error = Unmapped { addr, len };
         let (&base, region) = self.regions.range(..=addr).next_back().ok_or(error)?;
-        let offset = usize::try_from(addr - base).map_err(|_| error)?;
-        match offset.checked_add(len) {
+        let offset = addr - base;
+        match offset.checked_add(len as u64) {
             Some(end) if end <= region.len() => Ok((base, offset)),
             _ => Err(error),
         }
@@ -76,20 +119,42 @@ impl HostMemory {
     /// The bytes of an access.
     ///
     /// # Errors
-    /// Any of them is not mapped.
+    /// Any of them is not mapped, or they are more than a page of a pattern.
     pub fn slice(&self, addr: u64, len: usize) -> Result<&[u8], Unmapped> {
         let (base, offset) = self.locate(addr, len)?;
-        Ok(&self.regions[&base][offset..offset + len])
+        match &self.regions[&base] {
+            Region::Bytes(bytes) => Ok(&bytes[offset as usize..][..len]),
+            Region::Pattern(pattern) if len <= LONGEST_ACCESS => Ok(pattern.slice(offset, len)),
+            Region::Pattern(_) => Err(Unmapped { addr, len }),
+        }
     }
 
     /// The bytes of an access, to be written.
     ///
     /// # Errors
-    /// Any of them is not mapped.
+    /// Any of them is not mapped, or belongs to a pattern.
     pub fn slice_mut(&mut self, addr: u64, len: usize) -> Result<&mut [u8], Unmapped> {
         let (base, offset) = self.locate(addr, len)?;
-        let region = self.regions.get_mut(&base).ok_or(Unmapped { addr, len })?;
-        Ok(&mut region[offset..offset + len])
+        match self.regions.get_mut(&base) {
+            Some(Region::Bytes(bytes)) => Ok(&mut bytes[offset as usize..][..len]),
+            _ => Err(Unmapped { addr, len }),
+        }
+    }
+
+    /// Writes to memory, or has a pattern compare the bytes with its own.
+    ///
+    /// # Errors
+    /// Any of them is not mapped, or they are more than a page of a pattern.
+    pub fn write(&mut self, addr: u64, bytes: &[u8]) -> Result<(), Unmapped> {
+        let len = bytes.len();
+        let (base, offset) = self.locate(addr, len)?;
+        match self.regions.get_mut(&base) {
+            Some(Region::Pattern(pattern)) if len <= LONGEST_ACCESS => {
+                pattern.write(offset, bytes);
+            }
+            _ => self.slice_mut(addr, len)?.copy_from_slice(bytes),
+        }
+        Ok(())
     }
 }
 
@@ -125,6 +190,29 @@ mod tests {
         let mut memory = HostMemory::default();
         memory.map(0x1001, 7);
         memory.map(0x1000, 2);
+    }
+
+    #[test]
+    fn patterns_are_read_and_compared() {
+        let mut memory = HostMemory::default();
+        let a = memory.allocate_pattern(1 << 33, 13, 7);
+        let b = memory.allocate(100, 4096, 0);
+        assert_eq!(a % 4096, 13);
+        assert!(b >= a + (1 << 33) + GUARD);
+        let bytes = memory.slice(a + (1 << 32), 4096).unwrap().to_vec();
+        memory.write(a + (1 << 32), &bytes).unwrap();
+        memory.write(b, &bytes[..100]).unwrap();
+        assert_eq!(memory.slice(b, 100).unwrap(), &bytes[..100]);
+        let pattern = memory.pattern(a).unwrap();
+        assert_eq!(pattern.written(), [1 << 32..(1 << 32) + 4096]);
+        assert_eq!(pattern.first_wrong(), None);
+        assert!(memory.pattern(b).is_none());
+        // Not in pieces longer than a card's, and not beyond the end.
+        assert!(memory.slice(a, 4097).is_err());
+        assert!(memory.slice_mut(a, 1).is_err());
+        assert!(memory.write(a, &[0; 4097]).is_err());
+        assert!(memory.write(a + (1 << 33) - 1, &[0; 2]).is_err());
+        assert_eq!(memory.pattern(a).unwrap().written().len(), 1);
     }
 
     #[test]
