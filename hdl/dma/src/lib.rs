@@ -1,5 +1,7 @@
 //! The card's way to host memory: who may use the DMA port when, and whose data comes back.
 
+pub mod axis;
+pub mod desc;
 pub mod read_arb;
 pub mod read_demux;
 pub mod tags;
