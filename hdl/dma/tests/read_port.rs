@@ -50,6 +50,7 @@ fn request(base: u8, number: u64) -> DmaReadReq {
         addr: number.into(),
         len: 64.into(),
         tag: (u64::from(base) + number % 64).into(),
+        ordered: false,
     }
 }
 

@@ -232,6 +232,8 @@ impl Logic for WqeFetch {
         self.requests.input.data.next.len = bit_cast::<13, 7>(self.s4_count.q.val()) << 6;
         self.requests.input.data.next.tag =
             self.tag_base.val() | bit_cast::<8, 6>(self.tags.output.data.val());
+        // Only the host writes WQEs.
+        self.requests.input.data.next.ordered = false;
         StreamOut::<DmaReadReq>::link(&mut self.request, &mut self.requests.output);
 
         self.tags.input.valid.next = self.freed.valid.val();

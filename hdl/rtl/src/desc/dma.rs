@@ -13,6 +13,8 @@ pub struct DmaReadReq {
     pub len: Bits<13>,
     /// Names the answer; free again after its last beat.
     pub tag: Bits<8>,
+    /// Leaves the card only behind every write that was taken before it.
+    pub ordered: Bit,
 }
 
 /// One beat of an answer, address-aligned: byte `k` of the beat has address bits 5:0 equal to `k`. The
