@@ -204,7 +204,8 @@ mod tests {
         memory.write(b, &bytes[..100]).unwrap();
         assert_eq!(memory.slice(b, 100).unwrap(), &bytes[..100]);
         let pattern = memory.pattern(a).unwrap();
-        assert_eq!(pattern.written(), [1 << 32..(1 << 32) + 4096]);
+        let range = 1 << 32..(1 << 32) + 4096;
+        assert_eq!(pattern.written(), std::slice::from_ref(&range));
         assert_eq!(pattern.first_wrong(), None);
         assert!(memory.pattern(b).is_none());
         // Not in pieces longer than a card's, and not beyond the end.
