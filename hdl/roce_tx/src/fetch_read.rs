@@ -8,7 +8,7 @@ use ferroce_rtl::ram::{Ram, RAM_LATENCY};
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 use ferroce_rtl::sync_fifo::SyncFifo;
 
-/// Beats on their way to the assembler: what the RAM has in flight, and enough to go on while it drains.
+/// Beats on their way to their frames: what the RAM has in flight, and enough to go on while it drains.
 const FIFO_LOG2: usize = 4;
 
 /// The reorder buffer and its read side: a beat a cycle, without a gap between packets.

@@ -1,7 +1,6 @@
 //! Builds the headers of a frame.
 
-use crate::desc::{FramePlan, TxHdr};
-use crate::frame_plan::{TxFramePlan, PLAN_LATENCY};
+use crate::desc::TxHdr;
 use crate::header_bth::{TxBth, BTH_LATENCY};
 use crate::header_ipv4::{TxIpv4, IPV4_LATENCY, L4_BITS};
 use ferroce_abi::cfg::{AvCfg as AvEntry, PortCfg as PortEntry};
@@ -10,6 +9,7 @@ use ferroce_rtl::delay::Delay;
 use ferroce_rtl::desc::cfg::{table, AvCfg, CfgWrite, PortCfg};
 use ferroce_rtl::desc::tx::TxPkt;
 use ferroce_rtl::flow_gate::FlowGate;
+use ferroce_rtl::header::{InsertJob, InsertPlan, InsertPlanner, INSERT_PLAN_LATENCY};
 use ferroce_rtl::ram::{Ram, RAM_LATENCY};
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 use ferroce_rtl::sync_fifo::SyncFifo;
@@ -59,8 +59,8 @@ pub struct TxHeader {
     pub cfg: Signal<In, CfgWrite>,
     /// Packets.
     pub from: StreamIn<TxPkt>,
-    /// Their headers.
-    pub to: StreamOut<TxHdr>,
+    /// Their headers, to be put in front of their payload.
+    pub to: StreamOut<InsertJob>,
     entry: FlowGate<TxPkt>,
     port: DFF<PortCfg>,
     vectors: Ram<AvCfg>,
@@ -75,8 +75,8 @@ pub struct TxHeader {
     udp_payload3: DFF<Bits<13>>,
     lens3: DFF<FrameLens>,
     av_reg: DFF<AvCfg>,
-    frame_plan: TxFramePlan,
-    plan_wait: Delay<FramePlan>,
+    planner: InsertPlanner,
+    plan_wait: Delay<InsertPlan>,
     valid_wait: Delay<Bit>,
     ipv4: TxIpv4,
     bth: TxBth,
@@ -109,8 +109,8 @@ impl TxHeader {
             udp_payload3: DFF::default(),
             lens3: DFF::default(),
             av_reg: DFF::default(),
-            frame_plan: TxFramePlan::default(),
-            plan_wait: Delay::new(IPV4_LATENCY - PLAN_LATENCY),
+            planner: InsertPlanner::default(),
+            plan_wait: Delay::new(IPV4_LATENCY - INSERT_PLAN_LATENCY),
             valid_wait: Delay::new(IPV4_LATENCY),
             ipv4: TxIpv4::default(),
             bth: TxBth::default(),
@@ -147,8 +147,8 @@ impl Logic for TxHeader {
             av_reg
         );
         clock!(
-            self, clock, entry, vectors, pkts, valids, frame_plan, plan_wait, valid_wait, ipv4,
-            bth, bth_wait, hdrs
+            self, clock, entry, vectors, pkts, valids, planner, plan_wait, valid_wait, ipv4, bth,
+            bth_wait, hdrs
         );
 
         // Tables.
@@ -197,11 +197,11 @@ impl Logic for TxHeader {
         self.lens3.d.next.len = self.pkts.data_out.val().len;
         self.lens3.d.next.words = self.words2.q.val();
         self.lens3.d.next.src_off = self.pkts.data_out.val().addr.get_bits::<6>(0);
-        self.frame_plan.hdr_len.next = self.lens3.q.val().hdr_len;
-        self.frame_plan.len.next = self.lens3.q.val().len;
-        self.frame_plan.words.next = self.lens3.q.val().words;
-        self.frame_plan.src_off.next = self.lens3.q.val().src_off;
-        self.plan_wait.data_in.next = self.frame_plan.plan.val();
+        self.planner.hdr_len.next = self.lens3.q.val().hdr_len;
+        self.planner.len.next = self.lens3.q.val().len;
+        self.planner.padded_len.next = bit_cast::<13, 11>(self.lens3.q.val().words) << 2;
+        self.planner.src_off.next = self.lens3.q.val().src_off;
+        self.plan_wait.data_in.next = self.planner.plan.val();
         self.valid_wait.data_in.next = self.lens3.q.val().valid;
         self.udp_payload3.d.next = self.udp_payload2.q.val();
 
@@ -217,7 +217,10 @@ impl Logic for TxHeader {
         self.hdrs.input.data.next.hdr = bit_cast::<592, 336>(self.ipv4.hdr.val())
             | (bit_cast::<592, 256>(self.bth_wait.data_out.val()) << L4_BITS as u64);
         self.hdrs.input.data.next.plan = self.plan_wait.data_out.val();
-        StreamOut::<TxHdr>::link(&mut self.to, &mut self.hdrs.output);
+        self.to.data.next.hdr = bit_cast::<1016, 592>(self.hdrs.output.data.val().hdr);
+        self.to.data.next.plan = self.hdrs.output.data.val().plan;
+        self.to.valid.next = self.hdrs.output.valid.val();
+        self.hdrs.output.ready.next = self.to.ready.val();
     }
 }
 

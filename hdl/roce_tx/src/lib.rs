@@ -2,8 +2,6 @@
 //!
 //! [`roce_tx`] wires it together; `docs/microarchitecture.md` describes it.
 
-pub mod assemble;
-pub mod assemble_steps;
 pub mod desc;
 pub mod fetch;
 pub mod fetch_collect;
@@ -11,7 +9,6 @@ pub mod fetch_issue;
 pub mod fetch_read;
 pub mod fetch_release;
 pub mod fetch_split;
-pub mod frame_plan;
 pub mod gate;
 pub mod header;
 pub mod header_bth;

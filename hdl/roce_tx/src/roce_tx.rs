@@ -1,7 +1,6 @@
 //! The whole transmit side.
 
-use crate::assemble::TxAssemble;
-use crate::desc::{FetchError, FetchReq, Fetched, TxHdr, Visit};
+use crate::desc::{FetchError, FetchReq, Fetched, Visit};
 use crate::fetch::PayloadFetch;
 use crate::gate::TxGate;
 use crate::header::TxHeader;
@@ -17,6 +16,7 @@ use ferroce_rtl::desc::rx::AckJob;
 use ferroce_rtl::desc::tx::{
     CompleterPub, Consumed, Kick, LocalError, Rewind, SenderPub, SentWrite, TxPkt, VisitDone,
 };
+use ferroce_rtl::header::{HeaderInsert, InsertJob};
 use ferroce_rtl::stream::{Beat, StreamIn, StreamOut};
 
 /// Run-time sizes of the transmit side.
@@ -102,7 +102,7 @@ pub struct RoceTx {
     fetch: PayloadFetch,
     merge: TxMerge,
     header: TxHeader,
-    assemble: TxAssemble,
+    insert: HeaderInsert,
     icrc: IcrcInsert,
 }
 
@@ -141,7 +141,7 @@ impl RoceTx {
             fetch: PayloadFetch::new(sizes.tag_base, sizes.log2_tags, sizes.log2_beats),
             merge: TxMerge::default(),
             header: TxHeader::new(sizes.log2_qps),
-            assemble: TxAssemble::default(),
+            insert: HeaderInsert::default(),
             icrc: IcrcInsert::default(),
         }
     }
@@ -156,7 +156,7 @@ impl Default for RoceTx {
 impl Logic for RoceTx {
     #[kernel]
     fn update(&mut self) {
-        clock!(self, clock, sched, send, gate, fetch, merge, header, assemble, icrc);
+        clock!(self, clock, sched, send, gate, fetch, merge, header, insert, icrc);
         self.send.cfg.next = self.cfg.val();
         self.header.cfg.next = self.cfg.val();
 
@@ -191,9 +191,9 @@ impl Logic for RoceTx {
         StreamIn::<AckJob>::link(&mut self.ack, &mut self.merge.ack);
         StreamOut::<TxPkt>::join(&mut self.gate.to, &mut self.merge.request);
         StreamOut::<TxPkt>::join(&mut self.merge.to, &mut self.header.from);
-        StreamOut::<TxHdr>::join(&mut self.header.to, &mut self.assemble.frame);
-        StreamOut::<Bits<512>>::join(&mut self.fetch.payload, &mut self.assemble.payload);
-        StreamOut::<Beat>::join(&mut self.assemble.to, &mut self.icrc.from);
+        StreamOut::<InsertJob>::join(&mut self.header.to, &mut self.insert.jobs);
+        StreamOut::<Bits<512>>::join(&mut self.fetch.payload, &mut self.insert.payload);
+        StreamOut::<Beat>::join(&mut self.insert.to, &mut self.icrc.from);
         StreamOut::<Beat>::link(&mut self.frame, &mut self.icrc.to);
     }
 }

@@ -2,7 +2,6 @@
 
 use ferroce_emit::on_big_stack;
 use ferroce_emit::prelude::*;
-use ferroce_roce_tx::assemble::TxAssemble;
 use ferroce_roce_tx::fetch::PayloadFetch;
 use ferroce_roce_tx::gate::TxGate;
 use ferroce_roce_tx::header::TxHeader;
@@ -57,11 +56,6 @@ fn header_meets_the_core_clock() {
 #[test]
 fn payload_fetch_meets_the_core_clock() {
     check("payload_fetch", PayloadFetch::default);
-}
-
-#[test]
-fn assembler_meets_the_core_clock() {
-    check("tx_assemble", TxAssemble::default);
 }
 
 /// The paths from block to block.

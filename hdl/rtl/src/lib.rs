@@ -27,6 +27,7 @@ pub mod fifo_ram;
 pub mod flow_gate;
 pub mod frame_arb4;
 pub mod frame_check;
+pub mod header;
 pub mod in_flight;
 pub mod lutram;
 pub mod ram;

@@ -1,13 +1,11 @@
 //! From the packet buffer to host memory.
 
-mod move_align;
+mod move_job;
 mod move_plan;
-mod move_read;
-mod move_step;
+mod move_writes;
 mod payload_mover;
 
-pub use move_align::{MoveAlign, MovedBeat};
+pub use move_job::{MoveJob, MoveLabel, MovedBeat};
 pub use move_plan::MovePlan;
-pub use move_read::MoveRead;
-pub use move_step::{MoveJob, MoveStep};
+pub use move_writes::MoveWrites;
 pub use payload_mover::Mover;

@@ -1,12 +1,12 @@
 //! The mover as a whole.
 
-use crate::mover::move_align::{MoveAlign, MovedBeat, ALIGN_LATENCY};
+use crate::mover::move_job::{MoveLabel, MovedBeat};
 use crate::mover::move_plan::{MovePlan, LOG2_CQES};
-use crate::mover::move_read::MoveRead;
-use crate::mover::move_step::MoveJob;
+use crate::mover::move_writes::MoveWrites;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::dma::DmaWriteBeat;
 use ferroce_rtl::desc::rx::{CqeJob, Verdict};
+use ferroce_rtl::header::{HeaderStrip, STRIP_LATENCY};
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 use ferroce_rtl::sync_fifo::SyncFifo;
 
@@ -16,7 +16,7 @@ const LOG2_BEATS: usize = 5;
 /// Log2 of the CQEs that wait for the CQE writer.
 const LOG2_READY_CQES: usize = 4;
 // Every CQE on the way has its place.
-const _: () = assert!(1 << LOG2_CQES > (1 << LOG2_BEATS) + ALIGN_LATENCY + 16);
+const _: () = assert!(1 << LOG2_CQES > (1 << LOG2_BEATS) + STRIP_LATENCY + 16);
 
 /// Carries out verdicts in order: payload from the packet buffer to the write arbiter, one beat a cycle, split at
 /// 4 KiB; and each frame's CQE when its last payload beat has been taken, so that no CQE overtakes data.
@@ -39,8 +39,8 @@ pub struct Mover {
     /// Bytes of a write whose first beat was taken in the cycle before, else 0.
     pub payload_bytes: Signal<Out, Bits<13>>,
     plan: MovePlan,
-    read: MoveRead,
-    align: MoveAlign,
+    strip: HeaderStrip<MoveLabel>,
+    cut: MoveWrites,
     beat_fifo: SyncFifo<MovedBeat>,
     cqe_fifo: SyncFifo<CqeJob>,
     hold: DFF<Bit>,
@@ -62,10 +62,10 @@ impl Default for Mover {
             cqes: StreamOut::default(),
             payload_bytes: Signal::default(),
             plan: MovePlan::default(),
-            read: MoveRead::default(),
-            align: MoveAlign::default(),
+            strip: HeaderStrip::default(),
+            cut: MoveWrites::default(),
             // One cycle of `hold` beside the pipeline.
-            beat_fifo: SyncFifo::new_with_reserve(LOG2_BEATS, ALIGN_LATENCY + 2),
+            beat_fifo: SyncFifo::new_with_reserve(LOG2_BEATS, STRIP_LATENCY + 2),
             cqe_fifo: SyncFifo::new(LOG2_READY_CQES),
             hold: DFF::default(),
             bytes: DFF::default(),
@@ -80,18 +80,31 @@ impl Logic for Mover {
     #[kernel]
     fn update(&mut self) {
         dff_setup!(self, clock, hold, bytes);
-        clock!(self, clock, plan, read, align, beat_fifo, cqe_fifo);
+        clock!(self, clock, plan, strip, cut, beat_fifo, cqe_fifo);
         StreamIn::<Verdict>::link(&mut self.verdicts, &mut self.plan.verdicts);
-        StreamOut::<MoveJob>::join(&mut self.plan.jobs, &mut self.read.jobs);
         StreamOut::<CqeJob>::link(&mut self.cqes, &mut self.cqe_fifo.output);
         self.hold.d.next = self.beat_fifo.almost_full.val();
-        self.read.hold.next = self.hold.q.val();
-        self.rd_addr.next = self.read.rd_addr.val();
-        self.freed.next = self.read.freed.val();
-        self.align.step.next = self.read.step.val();
-        self.align.data.next = self.rd_data.val();
-        self.beat_fifo.input.data.next = self.align.moved.val();
-        self.beat_fifo.input.valid.next = self.align.moved_valid.val();
+        self.strip.hold.next = self.hold.q.val();
+
+        // The frame's way out of the buffer, and beside it what becomes of its beats.
+        self.strip.jobs.data.next = self.plan.jobs.data.val().strip;
+        self.strip.jobs.valid.next = self.plan.jobs.valid.val();
+        self.plan.jobs.ready.next = self.strip.jobs.ready.val();
+        self.cut.job.next = self.plan.jobs.data.val();
+        self.cut.load.next = self.strip.jobs.ready.val();
+        self.cut.step.next = self.strip.step.val();
+        self.strip.side_in.next = self.cut.label.val();
+        self.freed.next = self.cut.freed.val();
+        self.rd_addr.next = self.strip.rd_addr.val();
+        self.strip.rd_data.next = self.rd_data.val();
+        self.beat_fifo.input.data.next.beat.data = self.strip.data_out.val();
+        self.beat_fifo.input.data.next.beat.addr = self.strip.side_out.val().addr;
+        self.beat_fifo.input.data.next.beat.len = self.strip.side_out.val().len;
+        self.beat_fifo.input.data.next.beat.last = self.strip.side_out.val().last;
+        self.beat_fifo.input.data.next.empty = self.strip.side_out.val().empty;
+        self.beat_fifo.input.data.next.first = self.strip.side_out.val().first;
+        self.beat_fifo.input.data.next.cqe = self.strip.side_out.val().cqe;
+        self.beat_fifo.input.valid.next = self.strip.valid_out.val();
 
         // A beat with a CQE behind it goes when that CQE has a place. Its place and the CQE itself are there to
         // stay, so `valid` never falls.

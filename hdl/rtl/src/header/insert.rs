@@ -1,37 +1,41 @@
-//! Puts frames together from headers and payload.
+//! Puts headers in front of payload.
 
-use crate::assemble_steps::{AssembleStep, AssembleSteps};
-use crate::desc::TxHdr;
+use super::insert_plan::InsertJob;
+use super::insert_steps::{InsertStep, InsertSteps};
+use crate::byte_mask::{ByteMask, BYTE_MASK_LATENCY};
+use crate::byte_spread::ByteSpread;
+use crate::delay::Delay;
+use crate::rotate64::{Rotate64, ROTATE_LATENCY};
+use crate::stream::{Beat, StreamIn, StreamOut};
+use crate::sync_fifo::SyncFifo;
 use ferroce_emit::prelude::*;
-use ferroce_rtl::byte_mask::{ByteMask, BYTE_MASK_LATENCY};
-use ferroce_rtl::byte_spread::ByteSpread;
-use ferroce_rtl::delay::Delay;
-use ferroce_rtl::rotate64::{Rotate64, ROTATE_LATENCY};
-use ferroce_rtl::stream::{Beat, StreamIn, StreamOut};
-use ferroce_rtl::sync_fifo::SyncFifo;
 
 /// Cycles from a step to its frame beat in the output FIFO: rotation and one merge.
 const PIPE: usize = ROTATE_LATENCY + 1;
 /// What is in flight, and as much again.
 const FIFO_LOG2: usize = 4;
 
-/// A frame beat is `(previous or present rotated payload beat) and mask, or header`: five inputs a bit. Pad and everything after the
-/// frame's end is 0. One beat a cycle.
+/// Each frame is a header of 0 to 127 bytes and a payload of any length, also none, both given by the frame's job; pad bytes and
+/// everything after the frame's end are 0. One frame beat a cycle, from one frame to the next too; only a payload that begins later in
+/// its first beat than in the frame takes one cycle more. So a frame has no gap as long as its payload comes
+/// without one and the sink takes beats. A job without header, payload and pad gives no frame.
+///
+/// A frame beat is `(previous or present rotated payload beat) and mask, or header`: five inputs a bit.
 #[derive(LogicBlock, Module)]
-pub struct TxAssemble {
+pub struct HeaderInsert {
     /// Clock.
     pub clock: Signal<In, Clock>,
-    /// Frames to be assembled.
-    pub frame: StreamIn<TxHdr>,
-    /// Their payload, in order; all of it is there, or comes without a long gap.
+    /// Frames to be put together, with plans of an [`InsertPlanner`](super::InsertPlanner).
+    pub jobs: StreamIn<InsertJob>,
+    /// Their payload in order, each from a beat of its own on; a frame takes as many beats as its plan says.
     pub payload: StreamIn<Bits<512>>,
-    /// Frames without ICRC.
+    /// The frames.
     pub to: StreamOut<Beat>,
-    steps: AssembleSteps,
+    steps: InsertSteps,
     hdr2: DFF<Bits<512>>,
     hdr_wait: Delay<Bits<512>>,
-    step_wait: Delay<AssembleStep>,
-    step4: DFF<AssembleStep>,
+    step_wait: Delay<InsertStep>,
+    step4: DFF<InsertStep>,
     rotate: Rotate64<Bit>,
     start_mask: ByteMask,
     end_mask: ByteMask,
@@ -45,14 +49,14 @@ pub struct TxAssemble {
     merged: Signal<Local, Bits<512>>,
 }
 
-impl Default for TxAssemble {
+impl Default for HeaderInsert {
     fn default() -> Self {
         Self {
             clock: Signal::default(),
-            frame: StreamIn::default(),
+            jobs: StreamIn::default(),
             payload: StreamIn::default(),
             to: StreamOut::default(),
-            steps: AssembleSteps::default(),
+            steps: InsertSteps::default(),
             hdr2: DFF::default(),
             hdr_wait: Delay::new(ROTATE_LATENCY - 1),
             step_wait: Delay::new(ROTATE_LATENCY - BYTE_MASK_LATENCY),
@@ -72,7 +76,7 @@ impl Default for TxAssemble {
     }
 }
 
-impl Logic for TxAssemble {
+impl Logic for HeaderInsert {
     #[kernel]
     fn update(&mut self) {
         dff_setup!(self, clock, hdr2, step4, previous, beat5, emit5);
@@ -80,7 +84,7 @@ impl Logic for TxAssemble {
             self, clock, steps, hdr_wait, step_wait, rotate, start_mask, end_mask, shift_mask,
             frames
         );
-        StreamIn::<TxHdr>::link(&mut self.frame, &mut self.steps.frame);
+        StreamIn::<InsertJob>::link(&mut self.jobs, &mut self.steps.jobs);
         StreamIn::<Bits<512>>::link(&mut self.payload, &mut self.steps.payload);
         self.steps.hold.next = self.frames.almost_full.val();
 
@@ -92,7 +96,7 @@ impl Logic for TxAssemble {
         if self.steps.step.val().beat0 {
             self.hdr2.d.next = self.steps.hdr.val().get_bits::<512>(0);
         } else if self.steps.step.val().beat1 {
-            self.hdr2.d.next = bit_cast::<512, 80>(self.steps.hdr.val().get_bits::<80>(512));
+            self.hdr2.d.next = bit_cast::<512, 504>(self.steps.hdr.val().get_bits::<504>(512));
         }
         self.hdr_wait.data_in.next = self.hdr2.q.val();
         self.step_wait.data_in.next = self.steps.step.val();
@@ -122,4 +126,4 @@ impl Logic for TxAssemble {
     }
 }
 
-ferroce_emit::register_leaf!("assemble", TxAssemble::default);
+ferroce_emit::register_leaf!("header_insert", HeaderInsert::default);

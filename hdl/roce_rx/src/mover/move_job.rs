@@ -1,6 +1,8 @@
 //! What the mover's parts tell each other.
 
 use ferroce_emit::prelude::*;
+use ferroce_rtl::desc::dma::DmaWriteBeat;
+use ferroce_rtl::header::StripJob;
 
 /// One frame to be moved or removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
@@ -9,16 +11,10 @@ pub struct MoveJob {
     pub place: Bit,
     /// A CQE follows.
     pub has_cqe: Bit,
-    /// Number of the beat in which the payload begins.
-    pub start: Bits<16>,
+    /// How the payload gets out of the frame.
+    pub strip: StripJob,
     /// Number of the beat after the frame.
     pub freed: Bits<16>,
-    /// Bytes to rotate beats up by.
-    pub rotate: Bits<6>,
-    /// The first beat gives no write beat of its own.
-    pub prime: Bit,
-    /// Steps, 1 to 66.
-    pub steps: Bits<7>,
     /// The payload crosses a 4 KiB boundary: two writes.
     pub split: Bit,
     /// Beats of the first write.
@@ -33,17 +29,11 @@ pub struct MoveJob {
     pub len2: Bits<13>,
 }
 
-/// One beat through the mover.
+/// What a payload beat is in its DMA write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
-pub struct MoveStep {
-    /// There is one.
-    pub valid: Bit,
+pub struct MoveLabel {
     /// No payload: only a CQE passes.
     pub empty: Bit,
-    /// The beat only feeds the next one.
-    pub prime: Bit,
-    /// Bytes to rotate by; so many bytes come from the beat before.
-    pub rotate: Bits<6>,
     /// Address of the write.
     pub addr: Bits<64>,
     /// Bytes of the write.
@@ -53,5 +43,18 @@ pub struct MoveStep {
     /// Last beat of the write.
     pub last: Bit,
     /// The frame's CQE may go when this has gone.
+    pub cqe: Bit,
+}
+
+/// A beat for the host, or just a CQE's turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct MovedBeat {
+    /// The beat.
+    pub beat: DmaWriteBeat,
+    /// No beat.
+    pub empty: Bit,
+    /// First beat of its write.
+    pub first: Bit,
+    /// The next CQE may go when this has gone.
     pub cqe: Bit,
 }
