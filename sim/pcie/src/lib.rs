@@ -1,0 +1,6 @@
+//! PCI Express as a card's engine meets it: transaction layer packets, the 512-bit streams of the UltraScale+ block, and the
+//! host behind the link. Plain Rust, without hardware descriptions.
+
+pub mod enables;
+pub mod tlp;
+pub mod usp;
