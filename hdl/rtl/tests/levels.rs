@@ -10,6 +10,7 @@ use ferroce_rtl::crc::{FcsEngine, IcrcCheck, IcrcInsert, FCS_LATENCY};
 use ferroce_rtl::dma_write_arb3::DmaWriteArb3;
 use ferroce_rtl::frame_arb4::FrameArb4;
 use ferroce_rtl::frame_check::FrameCheck;
+use ferroce_rtl::header::{HeaderInsert, HeaderStrip, InsertPlanner, StripPlanner};
 use ferroce_rtl::in_flight::InFlight;
 use ferroce_rtl::lutram::Lutram;
 use ferroce_rtl::ram::Ram;
@@ -72,5 +73,9 @@ levels! {
     crc_append <= MAC_LEVELS: CrcAppend::new(FCS_LATENCY);
     icrc_check <= CORE_LEVELS: IcrcCheck::default();
     icrc_insert <= CORE_LEVELS: IcrcInsert::default();
+    insert_planner <= CORE_LEVELS: InsertPlanner::default();
+    header_insert <= CORE_LEVELS: HeaderInsert::default();
+    strip_planner <= CORE_LEVELS: StripPlanner::default();
+    header_strip <= CORE_LEVELS: HeaderStrip::<Bits<87>>::default();
     frame_monitor <= MAC_LEVELS: FrameCheck::default();
 }

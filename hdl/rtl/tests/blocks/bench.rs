@@ -174,3 +174,36 @@ impl<T: Item> Sink<T> {
 
 /// Pairs of source and sink rates that every stream test runs with.
 pub const RATES: [(f64, f64); 5] = [(1.0, 1.0), (1.0, 0.5), (0.5, 1.0), (0.6, 0.6), (0.1, 0.9)];
+
+/// A wire of `N` bits that carries bytes, the first one lowest.
+pub fn wire<const N: usize>(bytes: &[u8]) -> Bits<N> {
+    let mut bytes = bytes.to_vec();
+    bytes.resize(N.div_ceil(32) * 4, 0);
+    let words: Vec<u32> = bytes
+        .chunks(4)
+        .map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")))
+        .collect();
+    unpack(&words)
+}
+
+/// The bytes of a wire.
+pub fn bytes<const N: usize>(wire: &Bits<N>) -> Vec<u8> {
+    let mut bytes: Vec<u8> = pack(wire)
+        .iter()
+        .flat_map(|word: &u32| word.to_le_bytes())
+        .collect();
+    bytes.truncate(N / 8);
+    bytes
+}
+
+/// `len` random bytes.
+pub fn noise(len: usize, random: &mut impl Rng) -> Vec<u8> {
+    let mut bytes = vec![0; len];
+    random.fill_bytes(&mut bytes);
+    bytes
+}
+
+/// Payload lengths around everything that matters, and one of any length.
+pub fn payload_lengths(random: &mut impl Rng) -> [usize; 7] {
+    [0, 1, 63, 64, 65, 4096, random.gen_range(1..4096)]
+}

@@ -6,6 +6,8 @@ mod bench;
 mod checks;
 mod datapath;
 mod flow;
+mod header_insert;
+mod header_strip;
 mod rams;
 mod rmw_ram;
 mod skid;
