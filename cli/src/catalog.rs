@@ -50,8 +50,8 @@ const SUMMARIES: &[(&str, &str)] = &[
     ),
     ("TxHeader", "Ethernet, IPv4, UDP, BTH and extension headers"),
     (
-        "TxAssemble",
-        "puts headers and payload together, any alignment",
+        "HeaderInsert",
+        "puts a header in front of each payload, any alignment",
     ),
     ("IcrcInsert", "computes and appends the ICRC"),
     ("RxParse", "checks headers, lengths and ICRC of a frame"),
@@ -67,6 +67,10 @@ const SUMMARIES: &[(&str, &str)] = &[
     (
         "Mover",
         "writes payload to host memory, then hands over the completion",
+    ),
+    (
+        "HeaderStrip",
+        "takes payload out of frames and moves it to its alignment",
     ),
     (
         "WqeCache",
@@ -123,7 +127,7 @@ pub fn leaves() -> Vec<&'static Leaf> {
 pub fn parts(card: &Design) -> Vec<Placed<'_>> {
     let mut parts: Vec<Placed> = places(card)
         .into_values()
-        .filter(|placed| placed.is_block || placed.is_container)
+        .filter(|placed| placed.is_block || placed.is_inner || placed.is_container)
         .collect();
     parts.sort_by_key(|placed| !placed.is_container);
     parts

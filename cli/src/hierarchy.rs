@@ -7,6 +7,9 @@ use ferroce_emit::{Design, ModuleText};
 /// Modules that only connect others; what stands in them counts as a block of the card.
 const CONTAINERS: [&str; 4] = ["Nic", "RoceTx", "RoceRx", "Mac100g"];
 
+/// Blocks of the toolbox that are listed by themselves, although they stand inside another block.
+const INNER: [&str; 1] = ["HeaderStrip"];
+
 /// A module of a design.
 #[derive(Debug, Clone)]
 pub struct Placed<'a> {
@@ -20,6 +23,8 @@ pub struct Placed<'a> {
     pub is_block: bool,
     /// Whether it is one.
     pub is_container: bool,
+    /// Whether it is listed, but part of a block.
+    pub is_inner: bool,
 }
 
 /// Name of a Rust type without path and parameters.
@@ -66,6 +71,7 @@ impl<'a> Walk<'a> {
             clocks: BTreeMap::new(),
             is_block: false,
             is_container,
+            is_inner: INNER.contains(&type_name),
         });
         placed.instances += 1;
         placed.is_block |= in_container && !is_container;

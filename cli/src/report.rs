@@ -54,6 +54,8 @@ pub struct Args {
 struct Job {
     design: Design,
     instances: u32,
+    /// It stands inside another block, which counts its cells.
+    inner: bool,
     /// Clock inputs that a MAC clock drives somewhere in the card.
     mac_clocks: Vec<String>,
 }
@@ -61,10 +63,23 @@ struct Job {
 #[derive(Debug, Serialize)]
 struct Reported {
     instances: u32,
+    /// Part of another block; not in the total.
+    inner: bool,
     /// Most LUT levels allowed, by domain as in the report.
     limits: Vec<u64>,
     within_limits: bool,
     report: BlockReport,
+}
+
+impl Reported {
+    /// How often it counts in the total.
+    fn in_total(&self) -> u32 {
+        if self.inner {
+            0
+        } else {
+            self.instances
+        }
+    }
 }
 
 /// Runs the command.
@@ -92,11 +107,14 @@ pub fn run(args: &Args) -> Result<Outcome> {
 fn jobs(card: &Design, names: &[String]) -> Result<Vec<Job>> {
     let places = places(card);
     if names.is_empty() {
-        let blocks = places.values().filter(|placed| placed.is_block);
+        let blocks = places
+            .values()
+            .filter(|placed| placed.is_block || placed.is_inner);
         let jobs = blocks.filter_map(|placed| {
             Some(Job {
                 design: card.part(&placed.module.name)?,
                 instances: placed.instances,
+                inner: placed.is_inner,
                 mac_clocks: mac_clocks(placed),
             })
         });
@@ -109,6 +127,7 @@ fn jobs(card: &Design, names: &[String]) -> Result<Vec<Job>> {
             let placed = places.get(block.design.top()).filter(|_| block.of_card);
             Ok(Job {
                 instances: placed.map_or(1, |placed| placed.instances),
+                inner: placed.is_some_and(|placed| placed.is_inner),
                 mac_clocks: placed.map_or_else(|| own_mac_clocks(&block.design), mac_clocks),
                 design: block.design,
             })
@@ -184,6 +203,7 @@ fn judge(job: &Job, report: BlockReport, args: &Args) -> Reported {
     let within = |(domain, limit): (&DomainReport, &u64)| u64::from(domain.levels()) <= *limit;
     Reported {
         instances: job.instances,
+        inner: job.inner,
         within_limits: report.domains.iter().zip(&limits).all(within),
         limits,
         report,
@@ -230,7 +250,7 @@ fn show(reported: &[Reported], paths: bool, with_total: bool) {
     if with_total {
         table.row(cells(
             "all",
-            reported.iter().map(|b| b.instances).sum(),
+            reported.iter().map(|b| b.in_total()).sum(),
             0,
             reported,
         ));
@@ -251,7 +271,7 @@ fn show(reported: &[Reported], paths: bool, with_total: bool) {
 fn cells(name: &str, instances: u32, times: u32, blocks: &[Reported]) -> Vec<String> {
     let sum = |count: &dyn Fn(&BlockReport) -> u32| -> u32 {
         let counts = blocks.iter().map(|block| {
-            let times = if times == 0 { block.instances } else { times };
+            let times = if times == 0 { block.in_total() } else { times };
             count(&block.report) * times
         });
         counts.sum()
