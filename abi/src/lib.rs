@@ -15,6 +15,7 @@ pub mod limits;
 pub mod mailbox;
 pub mod mr;
 pub mod opcode;
+pub mod pci;
 pub mod regs;
 pub mod udp_port;
 pub mod wqe;

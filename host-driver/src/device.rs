@@ -1,5 +1,6 @@
 //! A card: identification, capabilities, port, counters.
 
+use crate::clear::clear;
 use crate::counters::Counters;
 use crate::cq::Cq;
 use crate::error::{check_range, Error};
@@ -97,12 +98,16 @@ pub struct DeviceOptions {
     /// Looks at the status register before a command counts as failed. Each takes about a microsecond on a card and
     /// lets some time pass in a simulation.
     pub command_polls: u32,
+    /// Takes off the card what an earlier driver may have left: all QPs, CQs and memory regions, a command each. A card
+    /// keeps them when the process that made them dies.
+    pub clear: bool,
 }
 
 impl Default for DeviceOptions {
     fn default() -> Self {
         Self {
             command_polls: 10_000,
+            clear: false,
         }
     }
 }
@@ -161,7 +166,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::NotFerroce`], [`Error::Version`], [`Error::Capability`], [`Error::Unsupported`] for a card
-    /// without reliable connections, [`Error::Bar`].
+    /// without reliable connections, [`Error::Bar`], command errors of clearing.
     pub fn open(bar: Arc<dyn Bar>, memory: Arc<dyn DmaMemory>) -> Result<Self, Error> {
         Self::open_with(bar, memory, DeviceOptions::default())
     }
@@ -194,9 +199,13 @@ impl Device {
         }
         let caps = Capabilities::read(bar.as_ref())?;
         caps.need(feature::RC)?;
+        let mailbox = Mailbox::new(Arc::clone(&bar), options.command_polls);
+        if options.clear {
+            clear(&mailbox, &caps)?;
+        }
         Ok(Self {
             shared: Arc::new(Shared {
-                mailbox: Mailbox::new(Arc::clone(&bar), options.command_polls),
+                mailbox,
                 bar,
                 memory,
                 caps,

@@ -6,7 +6,7 @@
 //! off the card before its memory is freed; when the card does not answer, the memory is kept for ever instead.
 //!
 //! The driver reaches the card through two traits, [`Bar`] and [`DmaMemory`], and is the same on a real card and in a
-//! simulation. It never waits for anything but the end of a mailbox command, and for that only as long as
+//! simulation; [`linux`] implements them for a card in the machine. It never waits for anything but the end of a mailbox command, and for that only as long as
 //! [`DeviceOptions`] say.
 //!
 //! # Example
@@ -61,12 +61,18 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod clear;
 mod completion;
 mod counters;
 mod cq;
 mod device;
 mod error;
 mod ids;
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+pub mod linux;
 mod lock;
 mod mailbox;
 mod mr;

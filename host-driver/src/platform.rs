@@ -74,6 +74,18 @@ pub trait Bar: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`BarError`] when the card can't be reached.
     fn write64(&self, offset: u64, value: u64) -> Result<(), BarError>;
+
+    /// Writes 64 bytes, at an offset that is a multiple of 64, in one packet where the machine can do so; else as eight
+    /// writes, ascending.
+    ///
+    /// # Errors
+    /// [`BarError`] when the card can't be reached. Some of the words may have been written.
+    fn push64(&self, offset: u64, words: &[u64; 8]) -> Result<(), BarError> {
+        words
+            .iter()
+            .zip((offset..).step_by(8))
+            .try_for_each(|(&word, at)| self.write64(at, word))
+    }
 }
 
 /// Gives out memory that the card can reach.
@@ -117,4 +129,61 @@ pub trait DmaBuffer: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`DmaError::Range`], [`DmaError::Access`].
     fn write(&self, offset: usize, bytes: &[u8]) -> Result<(), DmaError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    /// Notes 64-bit writes, and refuses those from an offset on.
+    #[derive(Debug)]
+    struct Notes {
+        written: Mutex<Vec<(u64, u64)>>,
+        end: u64,
+    }
+
+    impl Notes {
+        fn refuse<T>(offset: u64) -> Result<T, BarError> {
+            let source = "not there".into();
+            Err(BarError { offset, source })
+        }
+    }
+
+    impl Bar for Notes {
+        fn read32(&self, offset: u64) -> Result<u32, BarError> {
+            Self::refuse(offset)
+        }
+
+        fn read64(&self, offset: u64) -> Result<u64, BarError> {
+            Self::refuse(offset)
+        }
+
+        fn write32(&self, offset: u64, _: u32) -> Result<(), BarError> {
+            Self::refuse(offset)
+        }
+
+        fn write64(&self, offset: u64, value: u64) -> Result<(), BarError> {
+            if offset >= self.end {
+                return Self::refuse(offset);
+            }
+            self.written.lock().unwrap().push((offset, value));
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_push_is_eight_ascending_writes() {
+        let bar = Notes {
+            written: Mutex::default(),
+            end: 0x110,
+        };
+        let words = [10, 11, 12, 13, 14, 15, 16, 17];
+        bar.push64(0x40, &words).unwrap();
+        let expected: Vec<_> = (0x40..0x80).step_by(8).zip(10..).collect();
+        assert_eq!(std::mem::take(&mut *bar.written.lock().unwrap()), expected);
+        let error = bar.push64(0x100, &words).unwrap_err();
+        assert_eq!(error.offset, 0x110);
+        assert_eq!(*bar.written.lock().unwrap(), [(0x100, 10), (0x108, 11)]);
+    }
 }

@@ -6,7 +6,9 @@ use card::{Bench, TestCard, CQS, MRS, QPS};
 use ferroce_abi::cfg::{MrCfg, PortCfg, RingCfg, Table};
 use ferroce_abi::mailbox::{Command, CommandStatus};
 use ferroce_abi::regs;
-use ferroce_driver::{Access, Counter, DmaError, DmaMemory, Error, Mac, Pmtu, PortAddress};
+use ferroce_driver::{
+    Access, Counter, DeviceOptions, DmaError, DmaMemory, Error, InitAttr, Mac, Pmtu, PortAddress,
+};
 
 #[test]
 fn capabilities_are_read() {
@@ -17,6 +19,57 @@ fn capabilities_are_read() {
     assert_eq!((caps.max_sge, caps.max_pmtu), (1, Pmtu::B4096));
     assert_eq!((caps.wqe_window, caps.retransmit_depth), (16, 64));
     assert_eq!(caps.core_clock_hz, 250_000_000);
+}
+
+#[test]
+fn a_card_is_cleared_when_that_is_asked_for() {
+    let card = TestCard::new();
+    card.open();
+    assert_eq!(card.take_commands(), []);
+    card.open_with(DeviceOptions {
+        clear: true,
+        ..DeviceOptions::default()
+    })
+    .unwrap();
+    let ran: Vec<_> = card
+        .take_ran()
+        .iter()
+        .map(|ran| (ran.command, ran.object))
+        .collect();
+    let each = |command, objects: std::ops::Range<u32>| objects.map(move |o| (command, o));
+    let expected: Vec<_> = each(Command::QpToReset, 2..QPS)
+        .chain(each(Command::DeregMr, 1..MRS))
+        .chain(each(Command::DestroyCq, 0..CQS))
+        .collect();
+    assert_eq!(ran, expected);
+}
+
+#[test]
+fn a_cleared_card_works_after_a_driver_that_died() {
+    let lost = Bench::connected(4);
+    let card = lost.card.clone();
+    let qpn = lost.qp.qpn();
+    std::mem::forget(lost);
+    let connects = |clear| {
+        let options = DeviceOptions {
+            clear,
+            ..DeviceOptions::default()
+        };
+        let device = card.open_with(options).unwrap();
+        let cq = device.create_cq(4).unwrap();
+        let qp = device.create_pd().unwrap().qp(&cq).build().unwrap();
+        assert_eq!(qp.qpn(), qpn);
+        qp.to_init(InitAttr::default())
+    };
+    // Without clearing, the card still has the QP in RTS.
+    assert!(matches!(
+        connects(false),
+        Err(Error::CommandRefused {
+            status: CommandStatus::BadState,
+            ..
+        })
+    ));
+    connects(true).unwrap();
 }
 
 #[test]

@@ -116,7 +116,13 @@ impl TestCard {
     }
 
     pub fn try_open(&self) -> Result<Device, ferroce_driver::Error> {
-        let options = DeviceOptions { command_polls: 10 };
+        self.open_with(DeviceOptions {
+            command_polls: 10,
+            ..DeviceOptions::default()
+        })
+    }
+
+    pub fn open_with(&self, options: DeviceOptions) -> Result<Device, ferroce_driver::Error> {
         Device::open_with(
             Arc::new(self.clone()),
             Arc::new(self.memory.clone()),

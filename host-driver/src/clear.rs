@@ -1,0 +1,56 @@
+//! Taking off a card what an earlier driver left on it.
+
+use crate::device::Capabilities;
+use crate::error::Error;
+use crate::mailbox::Mailbox;
+use ferroce_abi::cfg::{
+    CompleterCfg, FieldOverflow, MrCfg, ResponderCfg, RingCfg, SenderCfg, ENTRY_WORDS,
+};
+use ferroce_abi::limits::FIRST_QPN;
+use ferroce_abi::mailbox::{Command, Request};
+
+/// Moves all QPs to RESET, then disables all regions and CQs.
+pub(crate) fn clear(mailbox: &Mailbox, caps: &Capabilities) -> Result<(), Error> {
+    let run = |command, object, entries: &[[u64; ENTRY_WORDS]]| {
+        mailbox.run(&Request {
+            command,
+            object,
+            entries: entries.to_vec(),
+        })
+    };
+    let stopped = stopped_qp()?;
+    for qpn in FIRST_QPN..caps.qps {
+        run(Command::QpToReset, qpn, &stopped)?;
+    }
+    let region = [MrCfg::default().to_bits()?];
+    for index in 1..caps.mrs {
+        run(Command::DeregMr, index, &region)?;
+    }
+    let queue = [RingCfg::default().to_bits()?];
+    for cqn in 0..caps.cqs {
+        run(Command::DestroyCq, cqn, &queue)?;
+    }
+    tracing::info!(
+        caps.qps,
+        caps.mrs,
+        caps.cqs,
+        "cleared what was left on the card"
+    );
+    Ok(())
+}
+
+/// Entries of a QP that does nothing, for [`Command::QpToReset`].
+fn stopped_qp() -> Result<[[u64; ENTRY_WORDS]; 5], FieldOverflow> {
+    let responder = ResponderCfg {
+        restart: true,
+        restart_rq: true,
+        ..ResponderCfg::default()
+    };
+    Ok([
+        SenderCfg::default().to_bits()?,
+        responder.to_bits()?,
+        CompleterCfg::default().to_bits()?,
+        RingCfg::default().to_bits()?,
+        RingCfg::default().to_bits()?,
+    ])
+}
