@@ -1,0 +1,12 @@
+//! The reading half of the requester against a host that answers in pieces, out of order, late, wrong or not at all.
+
+#[path = "../common/sim.rs"]
+mod sim;
+
+mod bench;
+mod client;
+mod dead;
+mod fates;
+mod host;
+mod random;
+mod rates;
