@@ -161,6 +161,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seed::cases())]
+
         #[test]
         fn byte_ranges_come_back(addr in 0u64..64, len in 1usize..200) {
             let (dwords, e) = ByteEnables::covering(addr, len);

@@ -133,6 +133,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seed::cases())]
+
         #[test]
         fn requests_come_back(request in request(), function: u8, bar in 0u8..7, aperture in 0u8..64) {
             let packet = CqPacket { request, function, bar, aperture };

@@ -8,16 +8,18 @@ pub mod desc;
 mod dwords;
 pub mod rc;
 pub mod rq;
+pub mod split_table;
 pub mod user;
 
 #[cfg(test)]
-mod inverse;
+pub(crate) mod inverse;
 
 pub use bits::{AxisBeat, User};
 pub use cc::{CcDecoder, CcError};
 pub use cq::{CqEncoder, CqPacket};
 pub use rc::{ErrorCode, RcEncoder, RcPacket};
 pub use rq::{RqDecoder, RqError, RqLimits};
+pub use split_table::SplitTable;
 pub use user::{CcBeat, CqBeat, RcBeat, RqBeat};
 
 /// Bytes of a beat.

@@ -82,7 +82,12 @@ impl RcPacket {
             | u128::from(c.completer) << 72
     }
 
-    /// Bytes of the TLP, descriptor included, that `byte_en` marks.
+    /// Bytes of the TLP, descriptor included.
+    pub fn bytes(&self) -> usize {
+        COMPLETION_BYTES + self.completion.payload.len()
+    }
+
+    /// Of those, the ones that `byte_en` marks.
     fn valid(&self) -> Range<usize> {
         let start = COMPLETION_BYTES + usize::from(self.completion.lower_address % 4);
         start..start + self.completion.bytes()
@@ -94,6 +99,8 @@ impl RcPacket {
 pub struct RcEncoder {
     straddle: bool,
     queue: VecDeque<RcPacket>,
+    /// Bytes of the TLPs in it.
+    queued_bytes: usize,
     /// Descriptor and payload of the TLP under way.
     bytes: Vec<u8>,
     /// Of them, those that `byte_en` marks.
@@ -108,6 +115,7 @@ impl RcEncoder {
         Self {
             straddle,
             queue: VecDeque::new(),
+            queued_bytes: 0,
             bytes: Vec::new(),
             valid: 0..0,
             sent: 0,
@@ -116,12 +124,13 @@ impl RcEncoder {
 
     /// Queues a completion.
     pub fn push(&mut self, packet: RcPacket) {
+        self.queued_bytes += packet.bytes();
         self.queue.push_back(packet);
     }
 
-    /// Completions that have not begun to leave.
-    pub fn queued(&self) -> usize {
-        self.queue.len()
+    /// Bytes, descriptors included, that have not left.
+    pub fn unsent_bytes(&self) -> usize {
+        self.queued_bytes + self.bytes.len() - self.sent
     }
 
     /// Whether everything has left.
@@ -170,6 +179,7 @@ impl RcEncoder {
     }
 
     fn load(&mut self, packet: &RcPacket) {
+        self.queued_bytes -= packet.bytes();
         self.bytes.clear();
         let descriptor = packet.descriptor().to_le_bytes();
         self.bytes
@@ -226,6 +236,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seed::cases())]
+
         #[test]
         fn completions_come_back(
             packets in prop::collection::vec(packet(), 1..40),

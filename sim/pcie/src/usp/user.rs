@@ -262,6 +262,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seed::cases())]
+
         #[test]
         fn beats_come_back(words in prop::collection::vec(any::<u32>(), 32)) {
             same::<RqUser>(&words)?;

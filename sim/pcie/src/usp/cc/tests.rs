@@ -46,6 +46,8 @@ fn give(
 }
 
 proptest! {
+    #![proptest_config(crate::seed::cases())]
+
     /// In one piece, or in two that meet at a multiple of 128 bytes.
     #[test]
     fn answers_come_back(addr in 0u64..1 << 20, len in 1usize..=256, split: bool) {

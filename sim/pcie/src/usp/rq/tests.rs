@@ -47,6 +47,8 @@ fn decode(straddle: bool, beats: &[RqBeat]) -> Result<Vec<Request>, RqError> {
 }
 
 proptest! {
+    #![proptest_config(crate::seed::cases())]
+
     #[test]
     fn requests_come_back(
         requests in prop::collection::vec(request(), 1..40),
