@@ -60,8 +60,9 @@ impl Logic for BarDecode {
         self.inside.next = self.addr.val() < BAR_BYTES;
         self.writes.next = self.gate.valid.val() & self.gate.data.val().write & self.inside.val();
         self.reads.next = self.gate.valid.val() & !self.gate.data.val().write;
-        self.low.next = self.gate.data.val().strobe.get_bit(0);
-        self.high.next = self.gate.data.val().strobe.get_bit(4);
+        // Registers have 32 bits; a write of less of one is ignored.
+        self.low.next = self.gate.data.val().strobe.get_bits::<4>(0).all();
+        self.high.next = self.gate.data.val().strobe.get_bits::<4>(4).all();
         self.is_mailbox.next = (self.addr.val() >> MAILBOX_LOG2) == (MAILBOX_IN >> MAILBOX_LOG2);
         self.is_command.next = (self.addr.val() >> 3) == (COMMAND >> 3);
         self.is_object.next = (self.addr.val() >> 3) == (COMMAND_OBJECT >> 3);

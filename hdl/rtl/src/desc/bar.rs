@@ -11,7 +11,7 @@ pub struct BarReq {
     pub write: Bit,
     /// Word to write, byte `k` in bits `8k+7:8k`.
     pub data: Bits<64>,
-    /// Bytes to write; each 32-bit half is written whole or not at all, so its four bits are equal.
+    /// Bytes to write: any of them, as the host's byte enables say. Registers take a 32-bit half only if all its four bits are set.
     pub strobe: Bits<8>,
 }
 
