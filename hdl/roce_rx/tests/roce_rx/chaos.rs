@@ -1,8 +1,8 @@
 //! Nothing hangs and nothing is done twice, whatever comes in.
 
-use crate::completions::Requester;
 use crate::packet::Packet;
-use crate::requests::{ready, start_psn, KEY};
+use crate::requester::Requester;
+use crate::responder::{ready, start_psn, KEY};
 use crate::sim::random;
 use crate::world::{completer, responder, Buffer, World, QPS, ROUGH};
 use ferroce_abi::cqe::Status;

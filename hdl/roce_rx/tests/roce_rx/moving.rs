@@ -1,7 +1,7 @@
 //! Payload at every length and alignment, and the order of data and completions.
 
 use crate::packet::Packet;
-use crate::requests::{ready, start_psn, KEY};
+use crate::responder::{ready, start_psn, KEY};
 use crate::sim::random;
 use crate::world::{responder, Buffer, Knobs, Region, World, ROUGH, SMOOTH};
 use ferroce_abi::opcode::rc;

@@ -9,6 +9,11 @@ pub const CARD_IP: [u8; 4] = [10, 0, 0, 2];
 /// The peer's.
 pub const PEER_IP: [u8; 4] = [10, 0, 0, 1];
 
+/// Syndrome of an ACK without credits.
+pub const ACK: u8 = 0x1F;
+/// Syndrome of a NAK for a PSN sequence error.
+pub const SEQUENCE: u8 = 0x60;
+
 /// A packet; fields left alone make a right one.
 #[derive(Clone, Debug)]
 pub struct Packet {

@@ -1,7 +1,7 @@
 //! What is a packet and what is not.
 
 use crate::packet::{ip_checksum, Packet};
-use crate::requests::{ready, start_psn};
+use crate::responder::{ready, start_psn};
 use crate::sim::random;
 use crate::world::{World, ROUGH, SMOOTH};
 use ferroce_abi::opcode::rc;
@@ -229,7 +229,7 @@ fn no_changed_bit_gets_through() {
 #[test]
 fn a_full_buffer_drops_whole_frames() {
     let mut world = World::with_buffer(random(), SMOOTH, 7);
-    crate::requests::prepare(&mut world);
+    crate::responder::prepare(&mut world);
     world.settle();
     world.knobs.writes = 0;
     let packets: Vec<Packet> = (0..12)

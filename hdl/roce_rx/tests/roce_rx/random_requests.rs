@@ -1,7 +1,7 @@
 //! Random traffic of several QPs with losses and repetitions, against a responder in plain software.
 
 use crate::packet::Packet;
-use crate::requests::{ready, start_psn};
+use crate::responder::{ready, start_psn};
 use crate::sim::random;
 use crate::world::{responder, Buffer, Region, World, QPS, ROUGH, SMOOTH};
 use ferroce_abi::opcode::rc;

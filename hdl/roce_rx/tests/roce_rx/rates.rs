@@ -1,8 +1,8 @@
 //! How fast it goes.
 
-use crate::completions::Requester;
 use crate::packet::Packet;
-use crate::requests::{ready, start_psn, KEY};
+use crate::requester::Requester;
+use crate::responder::{ready, start_psn, KEY};
 use crate::sim::random;
 use crate::world::{completer, responder, Buffer, Region, World, QPS, SMOOTH};
 use ferroce_abi::opcode::rc;
@@ -38,7 +38,7 @@ fn cycles_per_packet(world: &mut World, packets: u32, len: usize, qps: usize) ->
 
 fn fast_world() -> World {
     let mut world = World::with_buffer(random(), SMOOTH, 12);
-    crate::requests::prepare(&mut world);
+    crate::responder::prepare(&mut world);
     for qp in 0..QPS {
         let mut cfg = responder(qp, start_psn(qp));
         cfg.pmtu = 12;
