@@ -207,3 +207,13 @@ pub fn noise(len: usize, random: &mut impl Rng) -> Vec<u8> {
 pub fn payload_lengths(random: &mut impl Rng) -> [usize; 7] {
     [0, 1, 63, 64, 65, 4096, random.gen_range(1..4096)]
 }
+
+/// Compares bytes, and tells where they differ first.
+pub fn assert_same(got: &[u8], expected: &[u8], what: &impl std::fmt::Debug) {
+    assert_eq!(got.len(), expected.len(), "length of {what:?}");
+    let different = got
+        .iter()
+        .zip(expected)
+        .position(|(got, expected)| got != expected);
+    assert_eq!(different, None, "the first wrong byte of {what:?}");
+}
