@@ -17,6 +17,15 @@ pub fn random() -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed)
 }
 
+/// A table entry as the configuration bus carries it.
+pub fn bits256(words: [u64; 4]) -> Bits<256> {
+    let words: Vec<u32> = words
+        .iter()
+        .flat_map(|word| [*word as u32, (*word >> 32) as u32])
+        .collect();
+    unpack(&words)
+}
+
 /// A model and its clock.
 pub struct Sim {
     model: Model,

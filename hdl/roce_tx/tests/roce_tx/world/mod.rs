@@ -1,11 +1,12 @@
 //! The transmit side in its surroundings: caches, checks, host, completer, wire.
 
+mod wire;
+
 use crate::host::{Host, Timing};
 use crate::peer::Connection;
 use crate::queue::Queue;
-use crate::sim::Sim;
+use crate::sim::{bits256, Sim};
 use crate::source::{Source, StreamWatch};
-use ferroce_emit::prelude::*;
 use ferroce_roce_tx::desc::FetchError;
 use ferroce_roce_tx::roce_tx::{RoceTx, TxSizes};
 use ferroce_rtl::desc::cfg::{table, CfgWrite, CFG_SPACING};
@@ -83,14 +84,6 @@ pub struct World {
     watch: StreamWatch,
 }
 
-fn data_of(words: [u64; 4]) -> Bits<256> {
-    let words: Vec<u32> = words
-        .iter()
-        .flat_map(|word| [*word as u32, (*word >> 32) as u32])
-        .collect();
-    unpack(&words)
-}
-
 impl World {
     /// With these connections, QP by QP, all of them configured.
     pub fn new(rng: ChaCha8Rng, knobs: Knobs, timing: Timing, conns: &[Connection]) -> Self {
@@ -145,7 +138,7 @@ impl World {
             valid: true,
             table: table.into(),
             index: (index as u64).into(),
-            data: data_of(words),
+            data: bits256(words),
         });
     }
 
@@ -369,55 +362,5 @@ impl World {
                     && u64::from(Queue::pd(qp - 1)) == check.pd.to_u64()
             });
         len == 0 || known && va >> 63 == 0 && (va + len) >> 63 == 0 && check.access.to_u64() == 0
-    }
-
-    fn take_beat(&mut self, beat: &Beat) {
-        let len = beat.len.index();
-        assert!(!beat.err, "a frame is marked as damaged");
-        assert!(
-            (1..=64).contains(&len) && (beat.last || len == 64),
-            "a beat of {len} bytes"
-        );
-        let bytes: Vec<u8> = pack(&beat.data)
-            .iter()
-            .flat_map(|word| word.to_le_bytes())
-            .collect();
-        self.frame.extend_from_slice(&bytes[..len]);
-        if beat.last {
-            let frame = std::mem::take(&mut self.frame);
-            self.frames += 1;
-            self.frame_cycles.push(self.sim.cycle);
-            self.take_frame(&frame);
-        }
-    }
-
-    fn take_frame(&mut self, frame: &[u8]) {
-        assert!(frame.len() >= 58, "a frame of {} bytes", frame.len());
-        if self.expected_acks.front().is_some_and(|ack| ack == frame) {
-            self.expected_acks.pop_front();
-            return;
-        }
-        let field = |at: usize| u32::from_be_bytes([0, frame[at], frame[at + 1], frame[at + 2]]);
-        let (dqpn, psn) = (field(47), field(51));
-        let qp = self
-            .queues
-            .iter()
-            .position(|queue| queue.conn.dqpn == dqpn)
-            .unwrap_or_else(|| panic!("no QP sends to {dqpn:#x}: {frame:02x?}"));
-        let queue = &mut self.queues[qp];
-        let packet = queue.arrive(psn);
-        let expected = queue.frame(packet);
-        assert_eq!(
-            frame,
-            expected,
-            "QP {qp}, packet {packet}, {:?}",
-            queue.messages[queue.place(packet).0]
-        );
-        let wants_ack = frame[50] >> 7 == 1;
-        let lost = self.knobs.ack_loss != 0 && self.rng.gen_range(0..self.knobs.ack_loss) == 0;
-        if wants_ack && !lost {
-            let at = self.sim.cycle + self.knobs.ack.0 + self.rng.gen_range(0..=self.knobs.ack.1);
-            self.answers.push((std::cmp::Reverse(at), qp, packet + 1));
-        }
     }
 }

@@ -1,0 +1,170 @@
+//! The register window on a test's strings: accesses in, answers, doorbells and table writes out.
+
+use crate::common::{connected, random, settle};
+use ferroce_abi::mailbox::{CommandStatus, MailboxState};
+use ferroce_abi::regs;
+use ferroce_nic::bar::Bar;
+use ferroce_nic::NicConfig;
+use ferroce_rtl::desc::bar::{BarReq, CqBell, QueueBell};
+use ferroce_rtl::desc::cfg::CfgWrite;
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use std::collections::VecDeque;
+
+const CONFIG: NicConfig = NicConfig {
+    qps_log2: 3,
+    cqs_log2: 2,
+    mrs_log2: 4,
+    ..NicConfig::SMALL
+};
+
+pub struct Bench {
+    uut: Bar,
+    pub rng: ChaCha8Rng,
+    pub requests: VecDeque<BarReq>,
+    pub answers: VecDeque<u64>,
+    pub cfg: Vec<(u64, CfgWrite)>,
+    pub sq: Vec<QueueBell>,
+    pub rq: Vec<QueueBell>,
+    pub cq: Vec<CqBell>,
+    pub rung: usize,
+    pub bad: usize,
+    pub now: u64,
+    /// Counter numbers asked for in the last cycles.
+    asked: VecDeque<u64>,
+    pub stall: f64,
+}
+
+impl Bench {
+    pub fn new() -> Self {
+        Self {
+            uut: connected(Bar::new(&CONFIG)),
+            rng: random(),
+            requests: VecDeque::new(),
+            answers: VecDeque::new(),
+            cfg: Vec::new(),
+            sq: Vec::new(),
+            rq: Vec::new(),
+            cq: Vec::new(),
+            rung: 0,
+            bad: 0,
+            now: 0,
+            asked: [0, 0].into(),
+            stall: 0.3,
+        }
+    }
+
+    pub fn counter_value(number: u64) -> u64 {
+        (number + 1) * 0x0101_0101_0101
+    }
+
+    pub fn cycle(&mut self) {
+        let stall = self.stall;
+        let [answer, sq, rq, cq] = std::array::from_fn(|_| !self.rng.gen_bool(stall));
+        let uut = &mut self.uut;
+        uut.access.valid.next = !self.requests.is_empty();
+        uut.access.data.next = self.requests.front().copied().unwrap_or_default();
+        uut.answer.ready.next = answer;
+        uut.sq_bell.ready.next = sq;
+        uut.rq_bell.ready.next = rq;
+        uut.cq_bell.ready.next = cq;
+        let number = self.asked.pop_front().unwrap_or_default();
+        uut.counter_value.next = Self::counter_value(number).into();
+        uut.clock.next = false.into();
+        settle(uut);
+        self.asked.push_back(uut.counter.val().to_u64());
+        if uut.access.valid.val() & uut.access.ready.val() {
+            self.requests.pop_front();
+        }
+        if uut.answer.valid.val() & answer {
+            self.answers.push_back(uut.answer.data.val().data.to_u64());
+        }
+        if uut.sq_bell.valid.val() & sq {
+            self.sq.push(uut.sq_bell.data.val());
+        }
+        if uut.rq_bell.valid.val() & rq {
+            self.rq.push(uut.rq_bell.data.val());
+        }
+        if uut.cq_bell.valid.val() & cq {
+            self.cq.push(uut.cq_bell.data.val());
+        }
+        self.rung += usize::from(uut.bell_rung.val());
+        self.bad += usize::from(uut.bell_bad.val());
+        if uut.cfg.val().valid {
+            self.cfg.push((self.now, uut.cfg.val()));
+        }
+        uut.clock.next = true.into();
+        settle(uut);
+        self.now += 1;
+    }
+
+    pub fn idle(&mut self, cycles: usize) {
+        for _ in 0..cycles {
+            self.cycle();
+        }
+    }
+
+    pub fn request(&mut self, addr: u64, write: bool, data: u64, strobe: u64) {
+        self.requests.push_back(BarReq {
+            addr: addr.into(),
+            write,
+            data: data.into(),
+            strobe: strobe.into(),
+        });
+    }
+
+    pub fn write64(&mut self, addr: u64, data: u64) {
+        self.request(addr, true, data, 0xFF);
+    }
+
+    pub fn write32(&mut self, addr: u64, data: u32) {
+        let lane = addr & 4;
+        self.request(addr, true, u64::from(data) << (8 * lane), 0xF << lane);
+    }
+
+    pub fn read64(&mut self, addr: u64) -> u64 {
+        self.request(addr, false, 0, 0);
+        for _ in 0..200 {
+            self.cycle();
+            if let Some(answer) = self.answers.pop_front() {
+                return answer;
+            }
+        }
+        panic!("the read of {addr:#x} was not answered");
+    }
+
+    pub fn read32(&mut self, addr: u64) -> u32 {
+        (self.read64(addr) >> (8 * (addr & 4))) as u32
+    }
+
+    pub fn state(&mut self) -> MailboxState {
+        MailboxState::from_bits(self.read32(regs::COMMAND_STATUS))
+    }
+
+    /// A command with words that name their place.
+    pub fn start(&mut self, opcode: u32, object: u32) {
+        self.write32(regs::COMMAND_OBJECT, object);
+        self.write32(regs::COMMAND, opcode);
+    }
+
+    pub fn execute(&mut self, opcode: u32, object: u32) -> CommandStatus {
+        self.start(opcode, object);
+        for _ in 0..200 {
+            if let MailboxState::Done(code) = self.state() {
+                return CommandStatus::from_code(code).expect("a known code");
+            }
+        }
+        panic!("command {opcode} does not end");
+    }
+
+    pub fn fill_mailbox(&mut self) {
+        for word in 0..32 {
+            self.write64(regs::MAILBOX_IN + 8 * word, mailbox_word(word));
+        }
+    }
+}
+
+/// What [`Bench::fill_mailbox`] puts into a word.
+pub fn mailbox_word(word: u64) -> u64 {
+    (word + 1) * 0x1111_0000_2222
+}

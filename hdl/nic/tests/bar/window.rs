@@ -1,0 +1,151 @@
+//! Identification, counters and doorbells.
+
+use crate::bench::Bench;
+use ferroce_abi::regs::{self, CqDoorbell, QueueDoorbell};
+use ferroce_emit::on_big_stack;
+use ferroce_rtl::desc::bar::{CqBell, QueueBell};
+
+#[test]
+fn identification_tells_the_sizes() {
+    on_big_stack(|| {
+        let mut bench = Bench::new();
+        for (register, value) in [
+            (regs::MAGIC, regs::MAGIC_VALUE),
+            (regs::VERSION, regs::VERSION_VALUE),
+            (regs::FEATURES, regs::feature::RC),
+            (regs::NUM_QPS, 8),
+            (regs::NUM_CQS, 4),
+            (regs::NUM_MRS, 16),
+            (regs::WQE_WINDOW, 16),
+            (regs::RETRANSMIT_DEPTH, 16),
+            (regs::MAX_SGE, 1),
+            (regs::MAX_PMTU, 12),
+            (regs::CORE_CLOCK, 250_000_000),
+            (regs::MAX_RD_ATOMIC, 0),
+            (regs::COMMAND, 0),
+            (regs::COMMAND_STATUS, 0),
+            (regs::MAILBOX_IN, 0),
+            (regs::MAILBOX_OUT, 0),
+            (regs::SQ_DOORBELL, 0),
+        ] {
+            assert_eq!(bench.read32(register), value, "{register:#x}");
+            // The same offset beyond the window is reserved.
+            assert_eq!(bench.read64(register + regs::BAR_BYTES), 0);
+        }
+        for number in [0, 1, 72, 127] {
+            assert_eq!(
+                bench.read64(regs::COUNTERS + 8 * number),
+                Bench::counter_value(number)
+            );
+        }
+        bench.write32(regs::COMMAND_OBJECT, 0x1234_5678);
+        assert_eq!(bench.read32(regs::COMMAND_OBJECT), 0x1234_5678);
+        bench.write32(regs::MAGIC, 0);
+        assert_eq!(bench.read32(regs::MAGIC), regs::MAGIC_VALUE);
+    });
+}
+
+/// A register of 32 bits takes all its bytes or none, a doorbell all eight.
+#[test]
+fn partial_writes_are_ignored() {
+    on_big_stack(|| {
+        let mut bench = Bench::new();
+        bench.write32(regs::COMMAND_OBJECT, 0x1234_5678);
+        for strobe in 0..=0xFF {
+            if strobe != 0xFF {
+                bench.request(regs::SQ_DOORBELL, true, 0, strobe);
+                bench.request(regs::CQ_DOORBELL, true, 0, strobe);
+            }
+            if strobe & 0xF != 0xF {
+                bench.request(regs::COMMAND_OBJECT, true, u64::MAX, strobe);
+                bench.request(regs::COMMAND, true, 1, strobe);
+            }
+        }
+        while !bench.requests.is_empty() {
+            bench.idle(1);
+        }
+        assert_eq!(bench.read32(regs::COMMAND_OBJECT), 0x1234_5678);
+        assert_eq!(bench.read32(regs::COMMAND_STATUS), 0);
+        assert_eq!((bench.rung, bench.bad), (0, 0));
+    });
+}
+
+#[test]
+fn doorbells_go_where_they_belong() {
+    on_big_stack(|| {
+        let mut bench = Bench::new();
+        let queue = |qpn, producer| QueueDoorbell { qpn, producer }.to_bits();
+        bench.write64(regs::SQ_DOORBELL, queue(7, 0xFFFF));
+        bench.write64(regs::RQ_DOORBELL, queue(1, 2));
+        bench.write64(
+            regs::CQ_DOORBELL,
+            CqDoorbell {
+                cqn: 3,
+                consumer: 0xAB_CDEF,
+            }
+            .to_bits(),
+        );
+        // Beyond the tables, and in halves.
+        bench.write64(regs::SQ_DOORBELL, queue(8, 1));
+        bench.write64(regs::RQ_DOORBELL, queue(0x80_0000, 1));
+        bench.write64(
+            regs::CQ_DOORBELL,
+            CqDoorbell {
+                cqn: 4,
+                consumer: 0,
+            }
+            .to_bits(),
+        );
+        bench.write32(regs::SQ_DOORBELL, 2);
+        bench.write32(regs::SQ_DOORBELL + 4, 5);
+        bench.write64(regs::SQ_DOORBELL + regs::BAR_BYTES, queue(2, 1));
+        bench.idle(60);
+        let bell = |qp: u64, producer: u64| QueueBell {
+            qp: qp.into(),
+            producer: producer.into(),
+        };
+        assert_eq!(bench.sq, [bell(7, 0xFFFF)]);
+        assert_eq!(bench.rq, [bell(1, 2)]);
+        assert_eq!(
+            bench.cq,
+            [CqBell {
+                cq: 3.into(),
+                consumer: 0xAB_CDEF.into()
+            }]
+        );
+        assert_eq!((bench.rung, bench.bad), (6, 3));
+    });
+}
+
+#[test]
+fn no_doorbell_is_lost_and_no_read_is_reordered_under_stalls() {
+    on_big_stack(|| {
+        let mut bench = Bench::new();
+        bench.stall = 0.9;
+        let mut expected = Vec::new();
+        let mut reads = Vec::new();
+        for index in 0..400_u16 {
+            if index % 3 == 0 {
+                let number = u64::from(index) % 128;
+                bench.request(regs::COUNTERS + 8 * number, false, 0, 0);
+                reads.push(Bench::counter_value(number));
+            }
+            let bell = QueueDoorbell {
+                qpn: u32::from(index % 8),
+                producer: index,
+            };
+            bench.write64(regs::SQ_DOORBELL, bell.to_bits());
+            expected.push(QueueBell {
+                qp: u64::from(index % 8).into(),
+                producer: u64::from(index).into(),
+            });
+        }
+        while !bench.requests.is_empty() {
+            bench.idle(1);
+        }
+        bench.stall = 0.0;
+        bench.idle(100);
+        assert_eq!(bench.sq, expected);
+        assert_eq!(Vec::from(bench.answers), reads);
+    });
+}
