@@ -3,6 +3,7 @@
 
 pub mod bench;
 pub mod edit;
+pub mod extra;
 pub mod failure;
 pub mod image;
 pub mod model;

@@ -6,6 +6,7 @@ use ferroce_driver::{Access, Completion, Counter, Cq, RecvWr, SendWr, Status};
 use ferroce_sim::card::lock;
 use ferroce_sim::link::LinkConfig;
 use ferroce_sim::pair::{Pair, PairError};
+use ferroce_tests::extra::{extra, join, RING_BYTES};
 use ferroce_tests::model;
 use ferroce_tests::seed::{rng, seed};
 use ferroce_tests::setup::{connect, pair, world, Connection};
@@ -101,46 +102,32 @@ fn targets_that_cannot_be_written() -> Result<()> {
     works(&pair, &[VICTIM, 1])
 }
 
-/// The rings of a new QP follow a region that was allocated just before: a guard page apart.
-fn rings_behind(marker: u64) -> [u64; 2] {
-    const PAGE: u64 = 4096;
-    [marker + 2 * PAGE, marker + 4 * PAGE]
-}
-
 /// A third QP, connected to nobody yet, whose send or receive ring is gone.
 #[test]
 fn work_requests_that_cannot_be_read() -> Result<()> {
     for receive in [false, true] {
         let pair = two_qps()?;
-        let side = &pair.sides[usize::from(receive)];
-        let peer = &pair.sides[usize::from(!receive)];
-        let memory = pair
-            .sim
-            .with(|w| w.card(usize::from(receive)).memory().clone());
-        let marker = lock(&memory).allocate(1, 4096, 0);
-        let broken = side
-            .pd
-            .qp(&side.send_cq)
-            .recv_cq(&side.recv_cq)
-            .send_depth(4)
-            .recv_depth(4)
-            .build()?;
-        let [sq, rq] = rings_behind(marker);
-        let good = peer.pd.qp(&peer.send_cq).recv_cq(&peer.recv_cq).build()?;
-        for (qp, address, other) in [
-            (&broken, peer.address, &good),
-            (&good, side.address, &broken),
-        ] {
-            let rtr = ferroce_driver::RtrAttr::new(address, other.qpn(), 5);
-            qp.connect(Default::default(), rtr, ferroce_driver::RtsAttr::new(5))?;
-        }
+        let (here, there) = (usize::from(receive), usize::from(!receive));
+        let (side, peer) = (&pair.sides[here], &pair.sides[there]);
+        let memory = pair.sim.with(|w| w.card(here).memory().clone());
+        let broken = extra(&pair, here, &side.send_cq)?;
+        let ring = if receive { broken.rq } else { broken.sq };
+        let broken = broken.qp;
+        let good = extra(&pair, there, &peer.send_cq)?.qp;
+        join(
+            &pair,
+            if receive {
+                [&good, &broken]
+            } else {
+                [&broken, &good]
+            },
+        )?;
         let mr = side.pd.allocate(4096, Access::LOCAL_WRITE)?;
         let far = peer.pd.allocate(4096, Access::LOCAL_WRITE)?;
-        let ring = if receive { rq } else { sq };
-        lock(&memory).slice(ring, 4 * 64)?;
-        unmap(&pair, usize::from(receive), ring);
+        lock(&memory).slice(ring, RING_BYTES)?;
+        unmap(&pair, here, ring);
         // The driver writes into the ring: there must be memory, which is taken away when it is written.
-        lock(&memory).map(ring, 4 * 64);
+        lock(&memory).map(ring, RING_BYTES);
         if receive {
             broken.post_recv(RecvWr::new(1, mr.sge(0..100)?))?;
         } else {
@@ -182,10 +169,7 @@ fn a_full_completion_queue() -> Result<()> {
     let capacity = cq.capacity();
     let qp = sender.pd.qp(&cq).send_depth(16).build()?;
     let peer = receiver.pd.qp(&receiver.send_cq).build()?;
-    for (qp, address, other) in [(&qp, receiver.address, &peer), (&peer, sender.address, &qp)] {
-        let rtr = ferroce_driver::RtrAttr::new(address, other.qpn(), 5);
-        qp.connect(Default::default(), rtr, ferroce_driver::RtsAttr::new(5))?;
-    }
+    join(&pair, [&qp, &peer])?;
     let source = sender.pd.allocate(4096, Access::NONE)?;
     let rights = Access::LOCAL_WRITE | Access::REMOTE_WRITE;
     let target = receiver.pd.allocate(4096, rights)?;
