@@ -81,7 +81,7 @@ fn what_linux_does_not_know_is_none() {
 fn other_devices_are_passed_over() {
     let machine = Machine::new();
     machine.add("0000:00:00.0", "0x8086", "0xf0ce");
-    machine.add("0000:01:00.0", "0x10ee", "0x9038");
+    let other = machine.add("0000:01:00.0", "0x10ee", "0x9038");
     // A function that disappears while it is looked at.
     machine
         .add("0000:02:00.0", "0x10ee", "0xf0ce")
@@ -100,9 +100,17 @@ fn other_devices_are_passed_over() {
         })
     ));
     for absent in ["02:00.0", "03:00.0"] {
-        let found = Card::at(&machine.paths.sys, address(absent));
-        assert!(matches!(found, Err(DiscoverError::NoFunction { .. })));
+        for find in [Card::at, Card::any_at] {
+            let found = find(&machine.paths.sys, address(absent));
+            assert!(matches!(found, Err(DiscoverError::NoFunction { .. })));
+        }
     }
+    other.write(
+        "resource",
+        resource_file(&[(0, 0, 0), (0xF000_0000, 64, 0x200)]),
+    );
+    let any = Card::any_at(&machine.paths.sys, address("01:00.0")).unwrap();
+    assert_eq!(any.resource(1).map(|r| r.len), Some(64));
 }
 
 #[test]

@@ -102,15 +102,28 @@ impl Card {
     /// # Errors
     /// [`DiscoverError::NoFunction`], [`DiscoverError::OtherDevice`], and what [`discover`] reports.
     pub fn at(root: &Path, address: PciAddress) -> Result<Self, DiscoverError> {
-        let path = devices(root).join(address.to_string());
+        let path = function(root, address);
         match ids(&path)? {
+            Some((vendor, device)) if (vendor, device) != (VENDOR_ID, DEVICE_ID) => {
+                Err(DiscoverError::OtherDevice {
+                    address,
+                    vendor,
+                    device,
+                })
+            }
+            _ => Self::any_at(root, address),
+        }
+    }
+
+    /// Whatever PCI function is at `address`, to try the back ends on another device.
+    ///
+    /// # Errors
+    /// [`DiscoverError::NoFunction`], and what [`discover`] reports.
+    pub fn any_at(root: &Path, address: PciAddress) -> Result<Self, DiscoverError> {
+        let path = function(root, address);
+        match ids(&path)? {
+            Some(_) => Self::describe(path, address),
             None => Err(DiscoverError::NoFunction { address }),
-            Some((VENDOR_ID, DEVICE_ID)) => Self::describe(path, address),
-            Some((vendor, device)) => Err(DiscoverError::OtherDevice {
-                address,
-                vendor,
-                device,
-            }),
         }
     }
 
@@ -181,6 +194,10 @@ pub fn discover(root: &Path) -> Result<Vec<Card>, DiscoverError> {
 
 fn devices(root: &Path) -> PathBuf {
     root.join("bus/pci/devices")
+}
+
+fn function(root: &Path, address: PciAddress) -> PathBuf {
+    devices(root).join(address.to_string())
 }
 
 /// Vendor and device id; `None` when there is no such function.

@@ -11,7 +11,8 @@
 //! | interrupts | MSI-X as [`Interrupt`] | none: poll |
 //! | when the process is killed | the kernel stops the card | the card goes on until it is opened again |
 //!
-//! These back ends are compiled and unit-tested; they have not been tried on a card.
+//! These back ends are compiled, unit-tested, and were run on an emulated NVMe controller (`examples/nvme.rs`); they have not
+//! been tried on a card.
 //!
 //! ```no_run
 //! use ferroce_driver::linux::{self, Card, Paths};

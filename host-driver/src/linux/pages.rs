@@ -14,7 +14,7 @@ use std::ptr;
 #[derive(Debug, thiserror::Error)]
 pub enum PagesError {
     /// The kernel gives none.
-    #[error("mapping {len} bytes in {kind} failed{}", hint(*kind))]
+    #[error("mapping {len} bytes in {kind} failed")]
     Map {
         /// Bytes.
         len: usize,
@@ -36,13 +36,6 @@ pub enum PagesError {
         #[source]
         source: io::Error,
     },
-}
-
-fn hint(kind: PageKind) -> &'static str {
-    match kind {
-        PageKind::Ordinary => "",
-        PageKind::Huge { .. } => ": reserve huge pages, `echo 64 > /proc/sys/vm/nr_hugepages`",
-    }
 }
 
 /// Kind of pages.
@@ -273,6 +266,6 @@ mod tests {
         let kind = PageKind::Huge { log2: 50 };
         let error = Pages::map(1 << 21, kind).unwrap_err();
         assert!(matches!(error, PagesError::Map { kind: k, .. } if k == kind));
-        assert!(error.to_string().contains("nr_hugepages"));
+        assert!(error.to_string().contains("huge pages of"));
     }
 }

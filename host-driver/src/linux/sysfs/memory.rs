@@ -36,20 +36,22 @@ pub enum PhysicalError {
     },
     /// Neither huge nor ordinary pages give this buffer.
     #[error(
-        "no huge page is free ({huge}), and ordinary pages are not contiguous or aligned as this buffer needs: reserve huge pages, \
+        "no huge page is free, and ordinary pages are not contiguous or aligned as this buffer needs: reserve huge pages, \
          `echo 64 > /proc/sys/vm/nr_hugepages`, or bind the card to vfio-pci"
     )]
     Scattered {
         /// Why there is no huge page.
+        #[source]
         huge: PagesError,
     },
     /// The kernel may move ordinary pages while the card uses them.
     #[error(
-        "no huge page is free ({huge}), and the kernel may move ordinary pages: reserve huge pages, \
+        "no huge page is free, and the kernel may move ordinary pages: reserve huge pages, \
          `echo 64 > /proc/sys/vm/nr_hugepages`, or `echo 0 > {}`, or bind the card to vfio-pci", setting.display()
     )]
     Movable {
         /// Why there is no huge page.
+        #[source]
         huge: PagesError,
         /// Setting that lets the kernel move them.
         setting: PathBuf,

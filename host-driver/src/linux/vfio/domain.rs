@@ -2,10 +2,13 @@
 
 use super::error::{open_error, request_error, VfioError};
 use super::ioctl::{self, Argument, Request};
+use super::iova::{ranges, IovaSpace};
 use crate::linux::pages::Pages;
+use crate::lock::lock;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
+use std::sync::Mutex;
 use vfio_bindings::bindings::vfio::{
     vfio_group_status, VFIO_TYPE1v2_IOMMU, VFIO_API_VERSION, VFIO_GROUP_FLAGS_CONTAINER_SET,
     VFIO_GROUP_FLAGS_VIABLE,
@@ -16,6 +19,21 @@ use vfio_bindings::bindings::vfio::{
 pub(super) struct Domain {
     group: File,
     container: File,
+    space: Mutex<IovaSpace>,
+}
+
+/// Pages can't be mapped.
+#[derive(Debug)]
+pub(super) enum MapError {
+    /// No IO addresses are free.
+    Full,
+    /// The IOMMU refuses.
+    Refused {
+        /// IO address.
+        iova: u64,
+        /// Why.
+        source: io::Error,
+    },
 }
 
 impl Domain {
@@ -43,7 +61,13 @@ impl Domain {
             .map_err(request_error("putting the group into a container"))?;
         ioctl::with_number(&container, Request::SetIommu, iommu)
             .map_err(request_error("choosing the IOMMU"))?;
-        Ok(Self { group, container })
+        let info =
+            ioctl::iommu_info(&container).map_err(request_error("asking for the IO addresses"))?;
+        Ok(Self {
+            group,
+            container,
+            space: Mutex::new(IovaSpace::new(ranges(&info))),
+        })
     }
 
     /// The group's file.
@@ -51,14 +75,25 @@ impl Domain {
         &self.group
     }
 
-    /// Lets the group's devices access `pages` at IO address `iova`.
-    pub(super) fn map(&self, pages: &Pages, iova: u64) -> io::Result<()> {
-        ioctl::map_dma(&self.container, pages, iova)
+    /// Lets the group's devices access `pages`, at an IO address that is a multiple of `align`, a power of two. Returns it.
+    pub(super) fn map(&self, pages: &Pages, align: u64) -> Result<u64, MapError> {
+        let len = pages.len() as u64;
+        let iova = lock(&self.space).take(len, align).ok_or(MapError::Full)?;
+        match ioctl::map_dma(&self.container, pages, iova) {
+            Ok(()) => Ok(iova),
+            Err(source) => {
+                lock(&self.space).give_back(iova, len);
+                Err(MapError::Refused { iova, source })
+            }
+        }
     }
 
-    /// Takes IO addresses away.
-    pub(super) fn unmap(&self, iova: u64, len: usize) -> io::Result<()> {
-        ioctl::unmap_dma(&self.container, iova, len as u64)
+    /// Takes back what [`Self::map`] gave.
+    pub(super) fn unmap(&self, pages: &Pages, iova: u64) -> io::Result<()> {
+        let len = pages.len() as u64;
+        ioctl::unmap_dma(&self.container, iova, len)?;
+        lock(&self.space).give_back(iova, len);
+        Ok(())
     }
 }
 

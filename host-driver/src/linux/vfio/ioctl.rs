@@ -13,8 +13,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr;
 use vfio_bindings::bindings::vfio::{
     vfio_device_info, vfio_group_status, vfio_iommu_type1_dma_map, vfio_iommu_type1_dma_unmap,
-    vfio_irq_info, vfio_region_info, VFIO_BASE, VFIO_DMA_MAP_FLAG_READ, VFIO_DMA_MAP_FLAG_WRITE,
-    VFIO_TYPE,
+    vfio_iommu_type1_info, vfio_irq_info, vfio_region_info, VFIO_BASE, VFIO_DMA_MAP_FLAG_READ,
+    VFIO_DMA_MAP_FLAG_WRITE, VFIO_TYPE,
 };
 
 /// Requests, as offsets from `VFIO_BASE`.
@@ -32,6 +32,7 @@ pub(super) enum Request {
     DeviceGetIrqInfo = 9,
     DeviceSetIrqs = 10,
     DeviceReset = 11,
+    IommuGetInfo = 12,
     IommuMapDma = 13,
     IommuUnmapDma = 14,
 }
@@ -143,8 +144,12 @@ pub(super) fn device(group: &File, name: &CStr) -> io::Result<File> {
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) }.into())
 }
 
-/// Sets interrupts up; `words` is a `vfio_irq_set` with its data.
-pub(super) fn set_irqs(device: &File, words: &mut [u32]) -> io::Result<()> {
+/// A request with a structure and what follows it. The first word is the number of bytes that the kernel may use.
+fn with_words(file: &File, request: Request, words: &mut [u32]) -> io::Result<()> {
+    debug_assert!(matches!(
+        request,
+        Request::DeviceSetIrqs | Request::IommuGetInfo
+    ));
     let fits = words
         .first()
         .is_some_and(|&size| size as usize <= size_of_val(words));
@@ -152,10 +157,30 @@ pub(super) fn set_irqs(device: &File, words: &mut [u32]) -> io::Result<()> {
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let argument = words.as_mut_ptr().cast();
-    let request = Request::DeviceSetIrqs;
-    // SAFETY: the request reads as many bytes as the first word says, which are no more than there are.
-    unsafe { ioctl(device, Call { request, argument }) }?;
+    // SAFETY: these requests read and write as many bytes as the first word says, which are no more than there are;
+    // any bytes are valid words.
+    unsafe { ioctl(file, Call { request, argument }) }?;
     Ok(())
+}
+
+/// Sets interrupts up; `words` is a `vfio_irq_set` with its data.
+pub(super) fn set_irqs(device: &File, words: &mut [u32]) -> io::Result<()> {
+    with_words(device, Request::DeviceSetIrqs, words)
+}
+
+/// The bytes of a `vfio_iommu_type1_info` and its capabilities.
+pub(super) fn iommu_info(container: &File) -> io::Result<Vec<u8>> {
+    // The kernel's first answer says how long the whole one is.
+    let mut words = vec![0; size_of::<vfio_iommu_type1_info>() / 4];
+    words[0] = size_of::<vfio_iommu_type1_info>() as u32;
+    with_words(container, Request::IommuGetInfo, &mut words)?;
+    let whole = words[0] as usize;
+    if whole > size_of_val(&words[..]) {
+        words = vec![0; whole.div_ceil(4)];
+        words[0] = whole as u32;
+        with_words(container, Request::IommuGetInfo, &mut words)?;
+    }
+    Ok(words.iter().flat_map(|word| word.to_ne_bytes()).collect())
 }
 
 /// What maps `pages` at IO address `iova` for reading and writing.
@@ -243,12 +268,13 @@ mod tests {
         refused(set_container(&file, &file));
         refused(device(&file, c"0000:03:00.0").map(drop));
         refused(set_irqs(&file, &mut [20, 0, 0, 0, 0]));
+        refused(iommu_info(&file).map(drop));
         refused(map_dma(&file, &page, 0));
         refused(unmap_dma(&file, 0, 4096));
     }
 
     #[test]
-    fn interrupts_longer_than_their_words_are_refused() {
+    fn structures_longer_than_their_words_are_refused() {
         let file = tempfile::tempfile().unwrap();
         for words in [&mut [][..], &mut [21, 0, 0, 0, 0][..]] {
             let error = set_irqs(&file, words).unwrap_err();

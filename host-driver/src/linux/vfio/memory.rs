@@ -1,7 +1,6 @@
-//! Memory for a card behind an IOMMU. IO addresses are the process's own, so that they are unique without
-//! bookkeeping.
+//! Memory for a card behind an IOMMU, at IO addresses of the driver's choice.
 
-use super::domain::Domain;
+use super::domain::{Domain, MapError};
 use crate::linux::buffer::{check_request, refused, MappedBuffer};
 use crate::linux::pages::{PageKind, Pages, PagesError};
 use crate::platform::{DmaBuffer, DmaError, DmaMemory};
@@ -10,6 +9,8 @@ use std::sync::Arc;
 
 /// Log2 of the bytes of the huge pages that long buffers get when there are any.
 const HUGE_LOG2: u8 = 21;
+/// Their bytes.
+const HUGE_BYTES: usize = 1 << HUGE_LOG2;
 
 /// Memory for the card can't be had.
 #[derive(Debug, thiserror::Error)]
@@ -17,10 +18,18 @@ pub enum MappingError {
     /// No memory.
     #[error(transparent)]
     Pages(#[from] PagesError),
-    /// The alignment can't be had.
-    #[error("the kernel gave no memory that is aligned to {align} bytes")]
-    Alignment {
-        /// Wanted.
+    /// More bytes than any memory has.
+    #[error("{len} bytes are more than a process can have")]
+    TooLong {
+        /// Bytes.
+        len: usize,
+    },
+    /// No IO addresses are free.
+    #[error("no {len} IO addresses aligned to {align} are free")]
+    Full {
+        /// Bytes.
+        len: usize,
+        /// Wanted alignment.
         align: usize,
     },
     /// The IOMMU does not take it.
@@ -41,9 +50,6 @@ fn hint(error: &io::Error) -> &'static str {
         io::ErrorKind::OutOfMemory => {
             ": raise the limit of locked memory (`ulimit -l`, or memlock in /etc/security/limits.conf)"
         }
-        io::ErrorKind::InvalidInput => {
-            ": it may have fewer address bits than the process; `dmesg | grep -i iommu` tells"
-        }
         _ => "",
     }
 }
@@ -58,7 +64,7 @@ struct Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        if let Err(error) = self.domain.unmap(self.iova, self.pages.len()) {
+        if let Err(error) = self.domain.unmap(&self.pages, self.iova) {
             tracing::error!(%error, iova = self.iova, "memory could not be taken away from the card; it is kept");
             std::mem::forget(Arc::clone(&self.pages));
         }
@@ -78,51 +84,50 @@ impl IommuMemory {
     }
 
     fn buffer(&self, len: usize, align: usize) -> Result<Arc<dyn DmaBuffer>, MappingError> {
-        let (pages, offset) = aligned_pages(len, align)?;
-        let pages = Arc::new(pages);
-        let base = pages.address() as u64;
-        self.domain
-            .map(&pages, base)
-            .map_err(|source| MappingError::Map {
-                len: pages.len(),
-                iova: base,
-                source,
+        let pages = Arc::new(pages(len)?);
+        let iova = self
+            .domain
+            .map(&pages, io_align(pages.len(), align))
+            .map_err(|error| match error {
+                MapError::Full => MappingError::Full { len, align },
+                MapError::Refused { iova, source } => MappingError::Map { len, iova, source },
             })?;
         let mapping = Mapping {
             domain: Arc::clone(&self.domain),
             pages: Arc::clone(&pages),
-            iova: base,
+            iova,
         };
-        let iova = base + offset as u64;
-        Ok(Arc::new(MappedBuffer::new(
-            mapping, pages, offset, len, iova,
-        )))
+        Ok(Arc::new(MappedBuffer::new(mapping, pages, 0, len, iova)))
     }
 }
 
-/// Pages that hold `len` bytes at an aligned address, and the offset of that address.
-fn aligned_pages(len: usize, align: usize) -> Result<(Pages, usize), MappingError> {
-    let huge = 1 << HUGE_LOG2;
-    let page = rustix::param::page_size();
-    if len >= huge && align <= huge {
-        if let Some(whole) = len.checked_next_multiple_of(huge) {
-            // Without huge pages ordinary ones do: the IOMMU makes them contiguous.
-            if let Ok(pages) = Pages::map(whole, PageKind::Huge { log2: HUGE_LOG2 }) {
-                return Ok((pages, 0));
-            }
+/// Alignment of the IO address of `len` bytes of pages. An IOMMU maps a huge page in one piece only when both of its addresses are
+/// aligned to it.
+fn io_align(len: usize, align: usize) -> u64 {
+    let least = if len >= HUGE_BYTES {
+        HUGE_BYTES
+    } else {
+        rustix::param::page_size()
+    };
+    align.max(least) as u64
+}
+
+/// Pages that hold `len` bytes.
+fn pages(len: usize) -> Result<Pages, MappingError> {
+    let rounded = |unit| {
+        len.checked_next_multiple_of(unit)
+            .filter(|&bytes| isize::try_from(bytes).is_ok())
+            .ok_or(MappingError::TooLong { len })
+    };
+    if len >= HUGE_BYTES {
+        // Without huge pages ordinary ones do: the IOMMU makes them contiguous.
+        let kind = PageKind::Huge { log2: HUGE_LOG2 };
+        if let Ok(pages) = Pages::map(rounded(HUGE_BYTES)?, kind) {
+            return Ok(pages);
         }
     }
-    // Pages begin at a page; more alignment takes more of them.
-    let spare = align.saturating_sub(page);
-    let whole = len
-        .checked_add(spare)
-        .and_then(|bytes| bytes.checked_next_multiple_of(page))
-        .filter(|&bytes| isize::try_from(bytes).is_ok())
-        .ok_or(MappingError::Alignment { align })?;
-    let pages = Pages::map(whole, PageKind::Ordinary)?;
-    let address = pages.address();
-    let offset = address.next_multiple_of(align) - address;
-    Ok((pages, offset))
+    let whole = rounded(rustix::param::page_size())?;
+    Ok(Pages::map(whole, PageKind::Ordinary)?)
 }
 
 impl DmaMemory for IommuMemory {
@@ -137,35 +142,45 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_hold_the_buffer_at_its_alignment() {
-        for len in [1, 4096, 4097, 3 << 20] {
-            for align in [1, 64, 4096, 1 << 16, 1 << 21, 1 << 22] {
-                let (pages, offset) = aligned_pages(len, align).unwrap();
-                assert_eq!((pages.address() + offset) % align, 0);
-                assert!(offset + len <= pages.len());
-            }
+    fn pages_hold_the_buffer() {
+        let page = rustix::param::page_size();
+        for len in [1, page, page + 1, HUGE_BYTES - 1, HUGE_BYTES, 3 << 20] {
+            let whole = pages(len).unwrap().len();
+            assert!(whole >= len && whole % page == 0, "{whole}");
         }
     }
 
     #[test]
-    fn impossible_sizes_are_refused() {
-        for (len, align) in [(usize::MAX, 1), (1, 1 << 63), (usize::MAX - 4096, 1 << 21)] {
-            assert!(aligned_pages(len, align).is_err());
+    fn impossible_lengths_are_refused() {
+        for len in [usize::MAX, usize::MAX - HUGE_BYTES, isize::MAX as usize] {
+            assert!(matches!(
+                pages(len),
+                Err(MappingError::TooLong { len: l }) if l == len
+            ));
         }
+        // Possible as a number only.
+        assert!(matches!(pages(1 << 60), Err(MappingError::Pages(_))));
     }
 
     #[test]
-    fn causes_are_told_what_to_do() {
+    fn io_addresses_are_aligned_to_pages_and_what_is_asked_for() {
+        let page = rustix::param::page_size();
+        assert_eq!(io_align(page, 1), page as u64);
+        assert_eq!(io_align(page, 8 * HUGE_BYTES), 8 * HUGE_BYTES as u64);
+        assert_eq!(io_align(HUGE_BYTES, page), HUGE_BYTES as u64);
+    }
+
+    #[test]
+    fn a_limit_is_told_from_other_causes() {
         let text = |kind: io::ErrorKind| {
-            let source = kind.into();
-            MappingError::Map {
+            let error = MappingError::Map {
                 len: 1,
                 iova: 1,
-                source,
-            }
-            .to_string()
+                source: kind.into(),
+            };
+            error.to_string()
         };
         assert!(text(io::ErrorKind::OutOfMemory).contains("ulimit -l"));
-        assert!(text(io::ErrorKind::InvalidInput).contains("address bits"));
+        assert!(!text(io::ErrorKind::InvalidInput).contains("ulimit -l"));
     }
 }

@@ -4,6 +4,7 @@
 mod domain;
 mod error;
 mod ioctl;
+mod iova;
 mod irqs;
 mod memory;
 
