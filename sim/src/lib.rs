@@ -12,6 +12,7 @@ pub mod mac;
 pub mod memory;
 pub mod pair;
 pub mod pcap;
+pub mod pcie;
 pub mod ports;
 pub mod roof;
 pub mod time;

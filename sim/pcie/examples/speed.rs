@@ -81,6 +81,7 @@ fn run(busy: bool) {
         block.cc(false, CcBeat::default);
         block.rc_ready(true);
         block.cq_ready(true);
+        block.cq_np_req(true);
         block.tick(&mut Zeros);
     }
     let seconds = start.elapsed().as_secs_f64();

@@ -19,6 +19,8 @@ use crate::usp::{
 const MOST_LAG: usize = 16;
 /// `pcie_tfc_nph_av` has 4 bits; its greatest value stands for itself and more.
 const MOST_CREDITS: u64 = 15;
+/// Non-posted requests of the host that the card may have granted ahead (PG213, `pcie_cq_np_req_count`).
+const MOST_GRANTS: u8 = 32;
 
 /// The card's window in the host's address space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,6 +115,8 @@ pub struct Block {
     cq_beat: Option<CqBeat>,
     /// Requests of the host.
     requests: VecDeque<CqPacket>,
+    /// Non-posted ones that the card has granted.
+    grants: u8,
     /// Posted requests that have arrived, and of them those that the card has taken.
     posted: u64,
     posted_taken: u64,
@@ -142,11 +146,12 @@ impl Block {
             cq: CqEncoder::default(),
             cc: CcDecoder::new(root.max_payload),
             table: SplitTable::new(config.completion_timeout),
-            rq_ready: true,
-            cc_ready: true,
+            rq_ready: false,
+            cc_ready: false,
             rc_beat: None,
             cq_beat: None,
             requests: VecDeque::new(),
+            grants: 0,
             posted: 0,
             posted_taken: 0,
             cq_posted: false,
@@ -248,6 +253,12 @@ impl Block {
         if ready && self.cq_beat.take().is_some_and(|beat| beat.last) {
             self.posted_taken += u64::from(self.cq_posted);
         }
+    }
+
+    /// Before an edge: whether the card wants another non-posted request of the host (bit 0 of `pcie_cq_np_req`). Without grants, posted
+    /// requests pass those that wait. A card that does not care always grants.
+    pub fn cq_np_req(&mut self, grant: bool) {
+        self.grants = (self.grants + u8::from(grant)).min(MOST_GRANTS);
     }
 
     /// After an edge: lets a core cycle pass.
@@ -354,9 +365,12 @@ impl Block {
             return None;
         }
         if self.cq.is_empty() {
-            let packet = self.requests.pop_front()?;
+            let may_go = |packet: &CqPacket| packet.request.kind().posted() || self.grants > 0;
+            let index = self.requests.iter().position(may_go)?;
+            let packet = self.requests.remove(index)?;
             self.cq_posted = packet.request.kind().posted();
             if !self.cq_posted {
+                self.grants -= 1;
                 if let Err(error) = self.cc.expect(&packet) {
                     self.violate(error.into());
                 }

@@ -8,9 +8,15 @@ use crate::usp::ErrorCode;
 
 /// Outcomes of a read of 512 bytes, which is answered in two pieces, when a fault befalls one of them.
 fn suffer(piece: usize, fault: Fault) -> Vec<(ErrorCode, bool)> {
-    let mut bench = Bench::steady();
-    bench.block.config.completion_timeout = Some(5000);
-    bench.block.table = SplitTable::new(Some(5000));
+    let config = BlockConfig {
+        completion_timeout: Some(5000),
+        ..BlockConfig::default()
+    };
+    let root = RootConfig {
+        read_jitter: 0,
+        ..RootConfig::default()
+    };
+    let mut bench = Bench::new(config, root, 0);
     bench.block.root.script(Scripted {
         read: 1,
         piece,

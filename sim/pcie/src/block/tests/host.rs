@@ -138,6 +138,26 @@ fn answers_wait_for_stores_before_them() {
     }
 }
 
+/// Of three loads one is granted; the store behind them does not wait.
+#[test]
+fn loads_need_grants() {
+    let mut bench = Bench::steady();
+    bench.cq_grant = false;
+    for k in 0..3 {
+        bench.block.root.host_read(BAR + k * 8, 8);
+    }
+    bench.block.root.host_write(BAR, &[1; 4]);
+    bench.run(200);
+    assert_eq!(bench.requests().len(), 1);
+    assert!(matches!(bench.requests()[0].request, Request::Write(_)));
+    bench.cq_grant = true;
+    bench.step();
+    bench.cq_grant = false;
+    bench.run(200);
+    assert_eq!(bench.requests().len(), 2);
+    assert_eq!(bench.requests()[1].request.addr(), BAR);
+}
+
 #[test]
 fn a_wrong_answer_is_a_violation() {
     let mut bench = Bench::steady();

@@ -69,12 +69,13 @@ struct Bench {
     cq: Vec<CqBeat>,
     rc_ready: bool,
     cq_ready: bool,
+    cq_grant: bool,
     cycle: u64,
 }
 
 impl Bench {
     fn new(config: BlockConfig, root: RootConfig, seed: u64) -> Self {
-        Self {
+        let mut bench = Self {
             block: Block::new(config, root, seed),
             memory: Memory::patterned(1 << 20),
             rq: VecDeque::new(),
@@ -84,8 +85,13 @@ impl Bench {
             cq: Vec::new(),
             rc_ready: true,
             cq_ready: true,
+            cq_grant: false,
             cycle: 0,
-        }
+        };
+        // Inputs are ready from the first cycle on.
+        bench.step();
+        bench.cq_grant = true;
+        bench
     }
 
     /// A host without jitter.
@@ -124,6 +130,7 @@ impl Bench {
         self.block.cc(cc.is_some(), || cc.unwrap());
         self.block.rc_ready(self.rc_ready);
         self.block.cq_ready(self.cq_ready);
+        self.block.cq_np_req(self.cq_grant);
         self.block.tick(&mut self.memory);
         self.cycle += 1;
         assert_eq!(self.cycle, self.block.root.cycle());

@@ -1,0 +1,210 @@
+//! The host at the PCIe streams of a card: the block, the link and the root complex, and the loads and stores of its processor.
+
+use std::collections::VecDeque;
+
+use ferroce_bridge::{BridgeError, Library, Model, Port};
+use ferroce_pcie::block::{Block, BlockConfig};
+use ferroce_pcie::root::{self, HostMemoryPort, RootConfig, RootStats, Scripted};
+use ferroce_pcie::usp::{AxisBeat, CcBeat, CqBeat, RcBeat, RqBeat, User};
+use serde::{Deserialize, Serialize};
+
+use crate::bar::BarAccess;
+use crate::dma::DmaStats;
+use crate::memory::HostMemory;
+use crate::ports::{StreamPort, MAX_WORDS};
+
+/// Bits of `max_payload` in the packed limits.
+const MAX_PAYLOAD_BITS: u32 = 2;
+
+/// The block and the host behind it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct PcieConfig {
+    /// The block.
+    pub block: BlockConfig,
+    /// Link and host.
+    pub root: RootConfig,
+}
+
+impl HostMemoryPort for HostMemory {
+    fn read(&self, addr: u64, bytes: &mut [u8]) -> Result<(), root::Unmapped> {
+        let len = bytes.len();
+        let source = self.slice(addr, len);
+        bytes.copy_from_slice(source.map_err(|_| root::Unmapped { addr, len })?);
+        Ok(())
+    }
+
+    fn write(&mut self, addr: u64, bytes: &[u8]) -> Result<(), root::Unmapped> {
+        let len = bytes.len();
+        HostMemory::write(self, addr, bytes).map_err(|_| root::Unmapped { addr, len })
+    }
+}
+
+/// A load that the card has not answered, or whose answer was not fetched.
+#[derive(Debug)]
+struct Load {
+    tag: u8,
+    width: u8,
+    answer: Option<u64>,
+}
+
+/// The host of one card.
+#[derive(Debug)]
+pub struct PciePort {
+    rq: StreamPort,
+    rc: StreamPort,
+    cq: StreamPort,
+    cc: StreamPort,
+    np_credit: Port,
+    /// Bit 0 of `pcie_cq_np_req`, if the card has it; else it always grants.
+    np_wanted: Option<Port>,
+    limits: Port,
+    block: Block,
+    loads: VecDeque<Load>,
+    violation: Option<String>,
+}
+
+impl PciePort {
+    /// Whether a card has the streams of the PCIe block.
+    pub fn fits(library: &Library) -> bool {
+        library.port("rq_data").is_ok()
+    }
+
+    /// The host end of streams `rq`, `rc`, `cq` and `cc` and of ports `np_credit` and `limits`, and of `np_wanted` if there is one.
+    ///
+    /// # Errors
+    /// The model lacks one of them.
+    pub fn new(library: &Library, config: PcieConfig, seed: u64) -> Result<Self, BridgeError> {
+        Ok(Self {
+            rq: StreamPort::find(library, "rq")?,
+            rc: StreamPort::find(library, "rc")?,
+            cq: StreamPort::find(library, "cq")?,
+            cc: StreamPort::find(library, "cc")?,
+            np_credit: library.port("np_credit")?,
+            np_wanted: library.port("np_wanted").ok(),
+            limits: library.port("limits")?,
+            block: Block::new(config.block, config.root, seed),
+            loads: VecDeque::new(),
+            violation: None,
+        })
+    }
+
+    /// Queues a load or store of the BAR.
+    pub fn push(&mut self, access: BarAccess) {
+        let addr = self.block.config().bar.base + u64::from(access.offset);
+        let width = usize::from(access.width);
+        match access.store {
+            Some(value) => {
+                let bytes = value.to_le_bytes();
+                self.block.root.host_write(addr, &bytes[..width]);
+            }
+            None => self.loads.push_back(Load {
+                tag: self.block.root.host_read(addr, width),
+                width: access.width,
+                answer: None,
+            }),
+        }
+    }
+
+    /// The answer to the oldest load, if it has come. A load that the card refuses is answered with ones, as processors do.
+    pub fn answer(&mut self) -> Option<u64> {
+        while let Some(answer) = self.block.root.answer() {
+            let mut loads = self.loads.iter_mut();
+            let Some(load) = loads.find(|l| l.tag == answer.tag && l.answer.is_none()) else {
+                continue;
+            };
+            let ones = u64::MAX >> (64 - 8 * u32::from(load.width));
+            load.answer = Some(answer.bytes.map_or(ones, |bytes| {
+                let place = |word, &byte| word << 8 | u64::from(byte);
+                bytes.iter().rev().fold(0, place)
+            }));
+        }
+        let answer = self.loads.front()?.answer?;
+        self.loads.pop_front();
+        Some(answer)
+    }
+
+    /// Makes a completion suffer.
+    pub fn script(&mut self, entry: Scripted) {
+        self.block.root.script(entry);
+    }
+
+    /// Accesses of the card so far, a TLP each. Injected faults and refused requests are not faults of the card's.
+    pub fn stats(&self) -> DmaStats {
+        let stats = self.block.root.stats();
+        DmaStats {
+            reads: stats.reads,
+            read_bytes: stats.read_bytes,
+            writes: stats.writes,
+            write_bytes: stats.write_bytes,
+            most_outstanding: stats.most_reads,
+            faults: stats.unmapped,
+        }
+    }
+
+    /// What the link carried and what the host saw.
+    pub fn link_stats(&self) -> RootStats {
+        self.block.root.stats()
+    }
+
+    /// The first rule of the streams that the card broke, if any.
+    pub fn violation(&self) -> Option<&str> {
+        self.violation.as_deref()
+    }
+
+    /// Whether nothing is under way.
+    pub fn idle(&self) -> bool {
+        self.block.is_idle()
+    }
+
+    /// Looks at the ports just before a rising core clock edge and takes what passes at it.
+    pub fn before_edge(&mut self, model: &Model) {
+        let (rq, cc) = (self.rq, self.cc);
+        self.block.rq(model.get_bool(rq.valid), || beat(model, rq));
+        self.block.cc(model.get_bool(cc.valid), || beat(model, cc));
+        self.block.rc_ready(model.get_bool(self.rc.ready));
+        self.block.cq_ready(model.get_bool(self.cq.ready));
+        let wanted = self.np_wanted.is_none_or(|port| model.get_bool(port));
+        self.block.cq_np_req(wanted);
+        if let (None, Some(rule)) = (&self.violation, self.block.violation()) {
+            self.violation = Some(rule.to_string());
+        }
+    }
+
+    /// Drives the ports after a rising core clock edge, and lets a cycle of link and host pass.
+    pub fn after_edge(&mut self, model: &mut Model, memory: &mut HostMemory) {
+        // What is offered is new when the last one has been taken.
+        let (rc_held, cq_held) = (
+            self.block.rc_beat().is_some(),
+            self.block.cq_beat().is_some(),
+        );
+        self.block.tick(memory);
+        model.set_bool(self.rq.ready, self.block.rq_is_ready());
+        model.set_bool(self.cc.ready, self.block.cc_is_ready());
+        offer(model, self.rc, self.block.rc_beat(), rc_held);
+        offer(model, self.cq, self.block.cq_beat(), cq_held);
+        model.set_u64(self.np_credit, u64::from(self.block.np_credit()));
+        let (payload, read) = (self.block.max_payload_code(), self.block.max_read_code());
+        let limits = u64::from(payload) | u64::from(read) << MAX_PAYLOAD_BITS;
+        model.set_u64(self.limits, limits);
+    }
+}
+
+fn beat<U: User>(model: &Model, stream: StreamPort) -> AxisBeat<U> {
+    let mut words = [0; MAX_WORDS];
+    model.read_words(stream.data, &mut words[..stream.data.word_count()]);
+    AxisBeat::unpack(&words)
+}
+
+fn offer<U: User>(model: &mut Model, stream: StreamPort, beat: Option<&AxisBeat<U>>, held: bool) {
+    model.set_bool(stream.valid, beat.is_some());
+    if let (Some(beat), false) = (beat, held) {
+        let mut words = [0; MAX_WORDS];
+        beat.pack(&mut words);
+        model.write_words(stream.data, &words[..stream.data.word_count()]);
+    }
+}
+
+const _: () = {
+    assert!(RqBeat::WORDS <= MAX_WORDS && RcBeat::WORDS <= MAX_WORDS);
+    assert!(CqBeat::WORDS <= MAX_WORDS && CcBeat::WORDS <= MAX_WORDS);
+};
