@@ -21,6 +21,15 @@
 //! register's stored bits, which are read through a LUT. A 32-bit adder between registers is thus
 //! 1 (LUT) + 1 (entry) + 7/8 (seven CARRY4 passed by ripple) = 2 7/8, shown as 2 levels.
 //!
+//! The mapper aims at what is reported: its delays are those of this table, and each clock's logic is mapped as a
+//! module of its own. A mapper shortens paths down to the longest one of its input, and for all others gives
+//! depth back for area. With delays in picoseconds, by which a carry chain counts more and a LUT's fast inputs less than
+//! here, and with all clocks in one module, one long path makes chains of small LUTs out of shallow logic
+//! everywhere, in other clocks too. What the mapper aims at hides no depth: the parts are flattened
+//! again, and the reported paths are walked on that netlist, cell by cell, through all parts. A path from one part
+//! into another can only come out deeper, since nothing is optimised across; so can one from a LUT RAM or shift
+//! register, whose first level the mapper does not know.
+//!
 //! ```no_run
 //! let verilog = "module sum(input c, input [7:0] a, input [7:0] b, output reg [7:0] y);
 //!                  always @(posedge c) y <= a + b; endmodule";

@@ -179,16 +179,24 @@ impl Netlist {
         let mut nets: Vec<_> = self.netnames.iter().collect();
         nets.sort_by_key(|(name, net)| rank(name, net));
         for (name, net) in nets {
+            let name = without_part(name);
             for (index, signal) in net.bits.iter().enumerate() {
                 if let Some(bit) = signal.net() {
                     self.names
                         .entry(bit)
                         .or_insert_with(|| match net.bits.len() {
-                            1 => name.clone(),
+                            1 => name.to_owned(),
                             _ => format!("{name}[{}]", index as i64 + net.offset),
                         });
                 }
             }
         }
     }
+}
+
+/// A net's name without the part of the mapper's input that it was in.
+fn without_part(name: &str) -> &str {
+    name.strip_prefix("clock_part_")
+        .and_then(|rest| rest.split_once('.'))
+        .map_or(name, |(_, inner)| inner)
 }

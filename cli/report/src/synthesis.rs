@@ -5,6 +5,7 @@ use std::process::Command;
 
 use ferroce_bridge::{cache, tools, BridgeError};
 
+use crate::cells::LEVEL;
 use crate::netlist::Netlist;
 use crate::ReportError;
 
@@ -14,6 +15,8 @@ const PYTHON: &str = ".tools/yosys/bin/python";
 const DRIVER: &str = include_str!("synth.py");
 const XOR_MAP: &str = include_str!("xor_by_sixes.v");
 const XOR_MAP_FILE: &str = "xor_by_sixes.v";
+const CARRY_MODEL: &str = include_str!("carry_in_eighths.v");
+const CARRY_MODEL_FILE: &str = "carry_in_eighths.v";
 const NETLIST: &str = "netlist.json";
 
 /// Synthesises `top`, its sub-modules flattened into it.
@@ -29,6 +32,7 @@ pub fn synthesise(verilog: &str, top: &str) -> Result<Netlist, ReportError> {
     key.part("driver", DRIVER);
     key.part("script", &script);
     key.part(XOR_MAP_FILE, XOR_MAP);
+    key.part(CARRY_MODEL_FILE, CARRY_MODEL);
     key.part("verilog", verilog);
     let entry = cache::entry("ferroce-netlists", &key.finish(), |folder| {
         run(&python, &script, verilog, top, folder)
@@ -44,10 +48,14 @@ fn script(top: &str) -> String {
     // - XORs of two inputs are gathered into wide ones, which are then mapped by sixes. Each output
     //   gets a tree of its own: its depth is right, but LUTs that outputs could share are counted
     //   for each.
+    // - Then the steps of `synth_xilinx` from `map_luts` on, but for the mapper's input: each clock's
+    //   logic by itself, no cell delays but the carry's, and LUTs that cost an area as there and a
+    //   depth of 1 + W.
     // - Scope notes, displays and assertions are no hardware.
     // - Source attributes name temporary files and double the netlist's size.
     let synth =
         format!("synth_xilinx -family xcup -flatten -uram -noiopad -noclkbuf -top {top} -run");
+    let beyond_one = LEVEL - 1;
     format!(
         "scratchpad -set abc9.verify 0\n\
          read_verilog -sv design.v\n\
@@ -57,7 +65,21 @@ fn script(top: &str) -> String {
          techmap -map {XOR_MAP_FILE}\n\
          simplemap\n\
          opt_clean\n\
-         {synth} map_luts:\n\
+         opt_expr -mux_undef -noclkinv\n\
+         split_by_clock {top}\n\
+         setattr -mod -unset abc9_box =A:abc9_box\n\
+         setattr -mod -unset abc9_lut =A:abc9_lut\n\
+         delete =*/t:$spec*\n\
+         read_verilog -lib -specify -overwrite {CARRY_MODEL_FILE}\n\
+         abc9 -W {beyond_one} -luts 2:2,3,6:5\n\
+         clean\n\
+         flatten {top}\n\
+         opt_clean {top}\n\
+         xilinx_srl -fixed -minlen 3\n\
+         techmap -map +/xilinx/lut_map.v -map +/xilinx/cells_map.v -D LUT_WIDTH=6\n\
+         xilinx_dffopt\n\
+         opt_lut_ins -tech xilinx\n\
+         {synth} finalize:\n\
          delete t:$scopeinfo t:$print t:$check\n\
          setattr -unset src\n\
          select {top}\n\
@@ -80,6 +102,7 @@ fn run(
     write("script.ys", script)?;
     write("synth.py", DRIVER)?;
     write(XOR_MAP_FILE, XOR_MAP)?;
+    write(CARRY_MODEL_FILE, CARRY_MODEL)?;
     let (success, log) = tools::run(
         Command::new(python)
             .args(["synth.py", "script.ys"])

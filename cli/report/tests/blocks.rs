@@ -305,3 +305,30 @@ fn wrong_verilog_and_wrong_names_are_reported() {
     let name = analyse("", "a; shell").unwrap_err();
     assert!(matches!(name, ReportError::TopName(_)), "{name}");
 }
+
+#[test]
+fn a_deep_clock_does_not_make_another_clocks_logic_deeper() {
+    let verilog = "
+module two(input core, input mac, input [31:0] a, input [31:0] b, input [63:0] x, output reg [31:0] sum, output reg all);
+  reg [31:0] left, right;
+  reg [63:0] held;
+  always @(posedge core) begin
+    left <= a;
+    right <= b;
+    sum <= (((left + right) ^ 32'h5) + left ^ right) + (left & right);
+  end
+  always @(posedge mac) begin
+    held <= x ^ {64{sum[0]}};
+    all <= &held;
+  end
+endmodule
+";
+    let report = analyse(verilog, "two").unwrap();
+    assert!(report.levels("core") > Some(4), "{report}");
+    // Two levels take 36 inputs, three are the fewest for 64.
+    assert_eq!(report.levels("mac"), Some(3), "{report}");
+    // Named as in the source, although mapped in a module of its own.
+    let path = &domain(&report, "mac").longest;
+    assert!(path.start.starts_with("held["), "{path}");
+    assert_eq!(path.end, "FDRE D[0] of all");
+}

@@ -288,6 +288,11 @@ impl Logic for RxFront {
         self.checked5.d.next.restart_rq = self.r.val().op.restart_rq;
         self.checked5.d.next.qp = self.r.val().meta.dqpn.get_bits::<14>(0);
         self.checked5.d.next.meta = self.r.val().meta;
+        // Gated, so that what the state loop compares at once are registers and not the end of a slow shift register.
+        if !self.r.val().op.valid {
+            self.checked5.d.next.meta.psn = 0.into();
+            self.checked5.d.next.meta.len = 0.into();
+        }
         self.checked5.d.next.class = self.r.val().class;
         self.checked5.d.next.pd = self.c4.q.val().pd;
         self.checked5.d.next.cq = self.c4.q.val().cq;
