@@ -15,7 +15,7 @@ const PIPE: usize = ROTATE_LATENCY + 1;
 /// What is in flight, and as much again.
 const FIFO_LOG2: usize = 4;
 
-/// Each frame is a header of 0 to 127 bytes and a payload of any length, also none, both given by the frame's job; pad bytes and
+/// Each frame is a header of 0 to 127 bytes and a payload of 0 to 8000 bytes, both given by the frame's job; pad bytes and
 /// everything after the frame's end are 0. One frame beat a cycle, from one frame to the next too; only a payload that begins later in
 /// its first beat than in the frame takes one cycle more. So a frame has no gap as long as its payload comes
 /// without one and the sink takes beats. A job without header, payload and pad gives no frame.
