@@ -2,7 +2,7 @@
 
 use super::rc_header::{RcHeader, HEADER_LATENCY};
 use super::rc_lane::{LaneWrite, RcLane, LANES, SELECT_LATENCY};
-use super::rc_place::RcPlace;
+use super::rc_place::{RcPlace, PLACE_LATENCY};
 use super::rc_segments::RcSegments;
 use super::slot::{SlotEnd, SlotOpen};
 use crate::axis::RcBeat;
@@ -22,7 +22,7 @@ pub struct RcIntake {
     pub opened: Signal<In, SlotOpen>,
     /// Writes of each lane of the reorder buffer.
     pub write: [Signal<Out, LaneWrite>; LANES],
-    /// Slots that are over; their last write is at most one cycle later.
+    /// Slots that are over; their last write is two cycles later.
     pub end: Signal<Out, SlotEnd>,
     /// A completion for which no slot waits was dropped.
     pub unexpected: Signal<Out, Bit>,
@@ -45,7 +45,7 @@ impl Default for RcIntake {
             segments: RcSegments::default(),
             header: RcHeader::default(),
             place: RcPlace::default(),
-            data: Delay::new(HEADER_LATENCY + SELECT_LATENCY),
+            data: Delay::new(HEADER_LATENCY + PLACE_LATENCY + SELECT_LATENCY),
             lanes: std::array::from_fn(RcLane::new),
         }
     }
@@ -65,7 +65,6 @@ impl Logic for RcIntake {
             self.lanes[i].clock.next = self.clock.val();
             self.lanes[i].parts.next = self.place.lanes.val();
             self.lanes[i].data.next = self.data.data_out.val();
-            self.lanes[i].head_accepted.next = self.place.head_accepted.val();
             self.write[i].next = self.lanes[i].write.val();
         }
         self.end.next = self.place.end.val();

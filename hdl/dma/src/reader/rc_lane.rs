@@ -18,7 +18,7 @@ pub struct LaneParts {
     pub tail_base: Bits<7>,
     /// Slot.
     pub tail_slot: Bits<8>,
-    /// Doublewords from 4 * `head_at` + 3 to `head_last` are written, if [`RcLane::head_accepted`] says so.
+    /// Doublewords from 4 * `head_at` + 3 to `head_last` are written.
     pub head: Bit,
     /// Where the descriptor is.
     pub head_at: Bits<2>,
@@ -50,15 +50,12 @@ pub struct RcLane {
     pub parts: Signal<In, LaneParts>,
     /// The beat, [`SELECT_LATENCY`] cycles later.
     pub data: Signal<In, Bits<512>>,
-    /// With the beat: its head is written.
-    pub head_accepted: Signal<In, Bit>,
     /// One cycle after the beat.
     pub write: Signal<Out, LaneWrite>,
     lane: Constant<Bits<4>>,
     /// Lanes above this one.
     above: Constant<Bits<5>>,
     on: DFF<Bit>,
-    from_head: DFF<Bit>,
     source: DFF<Bits<4>>,
     line: DFF<Bits<11>>,
     write_reg: DFF<LaneWrite>,
@@ -85,12 +82,10 @@ impl RcLane {
             clock: Signal::default(),
             parts: Signal::default(),
             data: Signal::default(),
-            head_accepted: Signal::default(),
             write: Signal::default(),
             lane: Constant::new((lane as u64).into()),
             above: Constant::new(((LANES - 1 - lane) as u64).into()),
             on: DFF::default(),
-            from_head: DFF::default(),
             source: DFF::default(),
             line: DFF::default(),
             write_reg: DFF::default(),
@@ -119,7 +114,7 @@ impl Default for RcLane {
 impl Logic for RcLane {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(self, clock, on, from_head, source, line, write_reg);
+        dff_setup!(self, clock, on, source, line, write_reg);
         self.tail_at.next = self.lane.val() - self.parts.val().tail_base.get_bits::<4>(0);
         self.head_at.next = self.lane.val() - self.parts.val().head_base.get_bits::<4>(0);
         self.in_tail.next =
@@ -141,7 +136,6 @@ impl Logic for RcLane {
             self.head_line.next = self.parts.val().head_base.get_bits::<3>(4) + 1;
         }
         self.on.d.next = self.in_tail.val() | self.in_head.val();
-        self.from_head.d.next = self.in_head.val();
         self.source.d.next = self.tail_at.val();
         self.line.d.next = (bit_cast::<11, 8>(self.parts.val().tail_slot) << 3)
             | bit_cast::<11, 3>(self.tail_line.val());
@@ -167,8 +161,7 @@ impl Logic for RcLane {
         if self.source.q.val().get_bit(0) {
             self.dword.next = self.pair.val().get_bits::<32>(32);
         }
-        self.write_reg.d.next.valid =
-            self.on.q.val() & (!self.from_head.q.val() | self.head_accepted.val());
+        self.write_reg.d.next.valid = self.on.q.val();
         self.write_reg.d.next.line = self.line.q.val();
         self.write_reg.d.next.data = self.dword.val();
         self.write.next = self.write_reg.q.val();

@@ -6,6 +6,9 @@ use super::slot::{SlotEnd, SlotOpen, SLOTS_LOG2};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::lutram::Lutram;
 
+/// Cycles from [`RcPlace::part`] to [`RcPlace::lanes`].
+pub const PLACE_LATENCY: usize = 1;
+
 /// The slot of a completion waits for it, or the completion is dropped: nothing of it is written. A slot that waits can't be
 /// another read's before its completions are over.
 ///
@@ -19,10 +22,8 @@ pub struct RcPlace {
     pub opened: Signal<In, SlotOpen>,
     /// What arrives.
     pub part: Signal<In, RcPart>,
-    /// The same for the lanes.
+    /// The same for the lanes, [`PLACE_LATENCY`] cycles later.
     pub lanes: Signal<Out, LaneParts>,
-    /// The head of one cycle ago may be written.
-    pub head_accepted: Signal<Out, Bit>,
     /// Slots that are over.
     pub end: Signal<Out, SlotEnd>,
     /// A completion for which no slot waits was dropped.
@@ -40,7 +41,7 @@ pub struct RcPlace {
     open_bad: DFF<Bit>,
     open_over: DFF<Bit>,
     open_accepted: DFF<Bit>,
-    accepted_reg: DFF<Bit>,
+    lanes_reg: DFF<LaneParts>,
     end_reg: DFF<SlotEnd>,
     unexpected_reg: DFF<Bit>,
     tail_ends: Signal<Local, Bit>,
@@ -61,7 +62,6 @@ impl Default for RcPlace {
             opened: Signal::default(),
             part: Signal::default(),
             lanes: Signal::default(),
-            head_accepted: Signal::default(),
             end: Signal::default(),
             unexpected: Signal::default(),
             laps: Lutram::new(SLOTS_LOG2),
@@ -73,7 +73,7 @@ impl Default for RcPlace {
             open_bad: DFF::default(),
             open_over: DFF::default(),
             open_accepted: DFF::default(),
-            accepted_reg: DFF::default(),
+            lanes_reg: DFF::default(),
             end_reg: DFF::default(),
             unexpected_reg: DFF::default(),
             tail_ends: Signal::default(),
@@ -101,7 +101,7 @@ impl Logic for RcPlace {
             open_bad,
             open_over,
             open_accepted,
-            accepted_reg,
+            lanes_reg,
             end_reg,
             unexpected_reg
         );
@@ -123,8 +123,6 @@ impl Logic for RcPlace {
                 & (self.part.val().slot == self.open_slot.q.val()));
         self.head_ends.next =
             self.part.val().head & self.part.val().head_ends & self.accepted.val();
-        self.accepted_reg.d.next = self.accepted.val();
-        self.head_accepted.next = self.accepted_reg.q.val();
         self.unexpected_reg.d.next = self.part.val().head & !self.accepted.val();
         self.unexpected.next = self.unexpected_reg.q.val();
 
@@ -167,16 +165,18 @@ impl Logic for RcPlace {
             self.open_accepted.d.next = self.accepted.val();
         }
 
-        self.lanes.next.tail =
+        self.lanes_reg.d.next.tail =
             self.part.val().tail & self.open_accepted.q.val() & !self.open_bad.q.val();
-        self.lanes.next.tail_last = self.part.val().tail_last;
-        self.lanes.next.tail_base = self.open_base.q.val();
-        self.lanes.next.tail_slot = self.open_slot.q.val();
-        self.lanes.next.head = self.part.val().head & !self.part.val().bad;
-        self.lanes.next.head_at = self.part.val().head_at;
-        self.lanes.next.head_last = self.part.val().head_last;
-        self.lanes.next.head_base = self.part.val().base;
-        self.lanes.next.head_slot = self.part.val().slot;
+        self.lanes_reg.d.next.tail_last = self.part.val().tail_last;
+        self.lanes_reg.d.next.tail_base = self.open_base.q.val();
+        self.lanes_reg.d.next.tail_slot = self.open_slot.q.val();
+        self.lanes_reg.d.next.head =
+            self.part.val().head & self.accepted.val() & !self.part.val().bad;
+        self.lanes_reg.d.next.head_at = self.part.val().head_at;
+        self.lanes_reg.d.next.head_last = self.part.val().head_last;
+        self.lanes_reg.d.next.head_base = self.part.val().base;
+        self.lanes_reg.d.next.head_slot = self.part.val().slot;
+        self.lanes.next = self.lanes_reg.q.val();
     }
 }
 
