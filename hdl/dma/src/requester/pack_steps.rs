@@ -6,8 +6,8 @@ use ferroce_emit::prelude::*;
 use ferroce_rtl::stream::StreamIn;
 
 /// Walks over TLPs, one step a cycle: a step for every payload beat (or one for a read), and one more when the last payload beat leaves a rest
-/// that nothing may share an RQ beat with. A rest in lanes 0 to 7 waits for the next step: a TLP that starts in lane 8
-/// completes its RQ beat, and if there is none, it leaves alone.
+/// that nothing may share an RQ beat with. A rest in lanes 0 to 7, or a TLP that is no longer than that, waits for the next step: a TLP that
+/// starts in lane 8 completes its RQ beat, and if there is none, it leaves alone.
 ///
 /// From a TLP's first RQ beat on, every step gives one until no TLP is unfinished. A step that gives none is the first of its TLP and
 /// starts in lane 0, with nothing before it in the RQ beat: a TLP whose first payload beat is too short for an RQ beat that is
@@ -153,13 +153,12 @@ impl Logic for PackSteps {
                     self.tail.d.next = false;
                     self.half.d.next = false;
                 } else {
-                    self.step_reg.d.next.emit =
-                        !self.ends.val() | self.its_spill.val() | !self.shares.val();
+                    self.step_reg.d.next.emit = true;
                     self.step_reg.d.next.eop = self.ends.val() & !self.its_spill.val();
                     self.step_reg.d.next.eop_rest = self.done.val() & self.its_spill.val();
                     self.running.d.next = !self.done.val();
                     self.tail.d.next = self.ends.val() & self.alone.val();
-                    self.half.d.next = self.done.val() & self.shares.val();
+                    self.half.d.next = self.done.val() & self.its_spill.val() & self.shares.val();
                 }
             } else if self.tlp.valid.val() {
                 self.step_reg.d.next.valid = true;
