@@ -36,6 +36,7 @@ pub struct RqUser {
     now: Signal<Local, PackStep>,
     starts: Signal<Local, Bit>,
     ends: Signal<Local, Bit>,
+    first_end: Signal<Local, Bits<4>>,
 }
 
 impl RqUser {
@@ -63,6 +64,7 @@ impl RqUser {
             now: Signal::default(),
             starts: Signal::default(),
             ends: Signal::default(),
+            first_end: Signal::default(),
         }
     }
 }
@@ -118,20 +120,16 @@ impl Logic for RqUser {
 
         self.out.d.next.is_eop = bit_cast::<2, 1>((self.eop.q.val() | self.ends.val()).into())
             | (bit_cast::<2, 1>((self.eop.q.val() & self.ends.val()).into()) << 1);
-        self.out.d.next.is_eop0_ptr = 0.into();
-        self.out.d.next.is_eop1_ptr = 0.into();
+        self.first_end.next = self.now.val().end;
         if self.eop.q.val() {
-            self.out.d.next.is_eop0_ptr = self.end.q.val();
-            if self.ends.val() {
-                self.out.d.next.is_eop1_ptr = self.now.val().end;
-            }
-        } else if self.ends.val() {
-            self.out.d.next.is_eop0_ptr = self.now.val().end;
+            self.first_end.next = self.end.q.val();
         }
+        self.out.d.next.is_eop0_ptr = self.first_end.val();
+        self.out.d.next.is_eop1_ptr = self.now.val().end;
         // The block wants all ones when straddling is on.
         self.out.d.next.keep = self.ones.val();
-        if !self.straddle.val() & self.ends.val() {
-            self.out.d.next.keep = self.ones.val() >> !self.now.val().end;
+        if !self.straddle.val() & (self.eop.q.val() | self.ends.val()) {
+            self.out.d.next.keep = self.ones.val() >> !self.first_end.val();
         }
         self.out_valid.d.next = self.now.val().emit;
 

@@ -73,8 +73,8 @@ pub struct PackStep {
     pub end: Bits<4>,
     /// Lanes by which the payload beat is rotated up.
     pub rotate: Bits<4>,
-    /// First lane of the RQ beat that comes from the payload beat; 16: none.
-    pub from: Bits<5>,
+    /// First lane of the RQ beat that comes from the payload beat.
+    pub from: Bits<4>,
     /// [`PackTlp::write`] of the TLP that starts.
     pub write: Bit,
     /// [`PackTlp::addr`].

@@ -26,7 +26,7 @@ fn storm(straddle: bool, max_payload: u64) {
             let longest = [1, 3, 30, 300][rng.gen_range(0..4)];
             Bursts::new(rng.gen_range(least..=1.0), longest)
         };
-        let (writes, reads, ready) = (bursts(0.1), bursts(0.1), bursts(0.2));
+        let (writes, reads, ready) = (bursts(0.2), bursts(0.2), bursts(0.2));
         let delay = rng.gen_range(0..=4);
         let most = rng.gen_range(1..40);
         let credits = Credits::new(most, rng.gen_range(0.05..=1.0), most, delay);
