@@ -4,6 +4,7 @@ pub mod axis;
 pub mod completer;
 pub mod desc;
 pub mod msix;
+pub mod pcie_engine;
 pub mod read_arb;
 pub mod read_demux;
 pub mod reader;
