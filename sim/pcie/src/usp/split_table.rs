@@ -270,4 +270,15 @@ mod tests {
         );
         assert_eq!((table.waiting(), table.expire(1000)), (0, None));
     }
+
+    #[test]
+    fn a_tag_that_is_used_again_has_a_new_deadline() {
+        let (mut table, mut whole, _) = table();
+        whole.payload = vec![0; 200];
+        assert_eq!(outcome(&mut table, &whole), (ErrorCode::None, true, 0xf80));
+        let read = Request::Read(MemRead::of_bytes(0, 4, 5, 3));
+        assert!(table.begin(&read, 50));
+        assert_eq!(table.expire(149), None);
+        assert!(table.expire(150).is_some());
+    }
 }

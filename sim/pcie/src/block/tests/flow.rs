@@ -157,3 +157,23 @@ fn writes_without_credit_stop_the_card() {
     assert_eq!(bench.memory.writes.len(), 1000);
     assert_eq!(bench.block.root.stats().write_bytes, 256_000);
 }
+
+/// Buffers for one write of 256 bytes: the next leaves when the one before has taken effect.
+#[test]
+fn a_small_buffer_for_payload_spaces_writes() {
+    let root = RootConfig {
+        credits: Credits {
+            posted_data: 16,
+            ..RootConfig::default().credits
+        },
+        ..RootConfig::default()
+    };
+    let mut bench = Bench::new(BlockConfig::default(), root, 0);
+    let requests: Vec<Request> = (0..5).map(|k| write(BASE + k * 256, &[1; 256])).collect();
+    bench.send(&requests);
+    let latency = root.write_latency;
+    bench.run(3 * latency + 50);
+    assert_eq!(bench.memory.writes.len(), 3);
+    bench.run_until_idle();
+    assert_eq!(bench.memory.writes.len(), 5);
+}

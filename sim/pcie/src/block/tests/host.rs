@@ -95,6 +95,17 @@ fn odd_loads_come_back_and_tags_are_used_again() {
     }
 }
 
+/// Tags have 8 bits.
+#[test]
+fn no_more_loads_than_tags_are_outstanding() {
+    let mut bench = Bench::steady();
+    for k in 0..300 {
+        bench.block.root.host_read(BAR + k * 8, 8);
+    }
+    bench.run(2000);
+    assert_eq!(bench.requests().len(), 256);
+}
+
 #[test]
 fn a_refused_load_has_a_status() {
     let mut bench = Bench::steady();
