@@ -1,10 +1,11 @@
-//! Logic depth of the reading half of the requester, on the netlist of Yosys for UltraScale+.
+//! Logic depth of the requester, on the netlist of Yosys for UltraScale+.
 
 use ferroce_dma::reader::deliver::Deliver;
 use ferroce_dma::reader::rc_intake::RcIntake;
 use ferroce_dma::reader::read_split::ReadSplit;
 use ferroce_dma::reader::retire::Retire;
 use ferroce_dma::reader::RequesterRx;
+use ferroce_dma::requester::requester_tx::RequesterTx;
 use ferroce_emit::on_big_stack;
 use ferroce_emit::prelude::*;
 
@@ -45,4 +46,14 @@ fn deliver_meets_the_core_clock() {
 #[test]
 fn requester_rx_meets_the_core_clock() {
     check("requester_rx", RequesterRx::default);
+}
+
+#[test]
+fn requester_tx_meets_the_core_clock() {
+    check("requester_tx", || RequesterTx::new(true));
+}
+
+#[test]
+fn requester_tx_without_straddling_meets_the_core_clock() {
+    check("requester_tx_one_a_beat", || RequesterTx::new(false));
 }
