@@ -46,7 +46,7 @@ pub struct RcSlice {
 /// 64 bytes. Any other beat takes a cycle for each part.
 ///
 /// It goes by `is_sop` and `is_eop` alone, so it serves streams with and without straddling. Whatever they say, a beat is
-/// done after five cycles at most.
+/// done after five cycles at most, and a TLP that starts at byte 0 is understood whatever was before it.
 #[derive(LogicBlock, Module, Default)]
 pub struct RcSegments {
     /// Clock.
@@ -76,6 +76,8 @@ pub struct RcSegments {
     pair: DFF<Bit>,
     /// This slice is not the beat's last one.
     more: DFF<Bit>,
+    /// The open TLP has a part in this beat.
+    carried: Signal<Local, Bit>,
     last_at: Signal<Local, Bits<2>>,
     last_lane: Signal<Local, Bits<4>>,
     distance: Signal<Local, Bits<4>>,
@@ -108,6 +110,9 @@ impl Logic for RcSegments {
         );
         self.rc.ready.next = !self.more.q.val();
 
+        // A TLP that starts at byte 0 leaves no room for an open one: the link went down within that.
+        self.carried.next = self.open.q.val()
+            & !(self.a_beat.q.val().is_sop.get_bit(0) & (self.a_beat.q.val().is_sop0_ptr == 0));
         // The last start names the TLP that may go on.
         self.last_at.next = self.a_beat.q.val().is_sop0_ptr;
         if self.a_beat.q.val().is_sop.get_bit(1) {
@@ -133,7 +138,7 @@ impl Logic for RcSegments {
         // The tail has the lanes `rotation` to `rotation` + its last place, the head those from `a_first_lane` on, as many
         // as the beat still has: from place 4 * at + 3 on.
         self.distance.next = self.a_first_lane.q.val() - self.rotation.q.val();
-        self.paired.next = self.open.q.val()
+        self.paired.next = self.carried.val()
             & (self.a_beat.q.val().is_sop.get_bits::<2>(0) == 1)
             & (self.a_beat.q.val().is_eop.get_bits::<2>(0) == 1)
             & (self.distance.val() > self.a_beat.q.val().is_eop0_ptr)
@@ -157,7 +162,7 @@ impl Logic for RcSegments {
                 if self.a_beat.q.val().is_sop.get_bit(0) {
                     self.rotation.d.next =
                         self.last_lane.val() - ((bit_cast::<4, 2>(self.last_at.val()) << 2) | 3);
-                    if self.open.q.val() {
+                    if self.carried.val() {
                         self.open.d.next =
                             (self.a_beat.q.val().is_sop & !(self.a_beat.q.val().is_eop >> 1)).any();
                     } else {
@@ -165,13 +170,13 @@ impl Logic for RcSegments {
                             (self.a_beat.q.val().is_sop & !self.a_beat.q.val().is_eop).any();
                     }
                 } else {
-                    self.open.d.next = self.open.q.val() & !self.a_beat.q.val().is_eop.get_bit(0);
+                    self.open.d.next = self.carried.val() & !self.a_beat.q.val().is_eop.get_bit(0);
                 }
             }
 
             self.data_reg.d.next = self.a_beat.q.val().data;
             self.discontinue.d.next = self.a_beat.q.val().discontinue;
-            self.tail.d.next = self.a_valid.q.val() & self.open.q.val();
+            self.tail.d.next = self.a_valid.q.val() & self.carried.val();
             self.starts.d.next = 0.into();
             if self.a_valid.q.val() {
                 self.starts.d.next = self.a_beat.q.val().is_sop;
@@ -188,7 +193,7 @@ impl Logic for RcSegments {
             self.pair.d.next = self.paired.val();
             self.more.d.next = self.a_valid.q.val()
                 & (self.a_beat.q.val().is_sop.get_bit(1)
-                    | (self.open.q.val()
+                    | (self.carried.val()
                         & self.a_beat.q.val().is_sop.get_bit(0)
                         & !self.paired.val()));
         } else {

@@ -103,6 +103,12 @@ impl Bench {
         self.rc_open = open;
     }
 
+    /// Lets the next beat of RC be noise.
+    pub fn noise(&mut self) {
+        let words: Vec<u32> = (0..RcBeat::WORDS).map(|_| self.rng.gen()).collect();
+        self.rc = Some(RcBeat::unpack(&words));
+    }
+
     /// One cycle. `next` makes requests, `fate` decides about read TLPs.
     pub fn cycle(
         &mut self,

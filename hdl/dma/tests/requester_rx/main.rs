@@ -8,5 +8,6 @@ mod client;
 mod dead;
 mod fates;
 mod host;
+mod noise;
 mod random;
 mod rates;
