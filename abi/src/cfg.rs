@@ -198,6 +198,8 @@ entry! {
         base: u64 = 64,
         /// Log2 of the number of entries (WQEs of 64 bytes, CQEs of 32 bytes), 1 to 15.
         log_size: u8 = 4,
+        /// Doorbell page that may ring for it, below [`crate::regs::DOORBELL_PAGES`]. A QP's page is that of its SQ.
+        page: u8 = 7,
     }
 }
 
@@ -283,8 +285,9 @@ mod tests {
             enabled: true,
             base: 0x8000_0000_0000_1000,
             log_size: 9,
+            page: 0x55,
         };
-        assert_eq!(ring.to_bits(), Ok([0x2001, 1 | 9 << 1, 0, 0]));
+        assert_eq!(ring.to_bits(), Ok([0x2001, 1 | 9 << 1 | 0x55 << 5, 0, 0]));
     }
 
     #[test]

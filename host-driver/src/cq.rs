@@ -4,13 +4,14 @@ use crate::completion::Completion;
 use crate::device::Shared;
 use crate::error::{check_range, Error};
 use crate::lock::lock;
+use crate::page::{check_page, number_of, DoorbellPage};
 use crate::platform::DmaBuffer;
 use crate::qp::QpShared;
 use ferroce_abi::cfg::RingCfg;
 use ferroce_abi::cqe::{phase_of, Cqe, PHASE};
 use ferroce_abi::limits::{CQE_BYTES, CQE_INDEX_BITS, RING_LOG_MAX, RING_LOG_MIN};
 use ferroce_abi::mailbox::Command;
-use ferroce_abi::regs::{CqDoorbell, CQ_DOORBELL};
+use ferroce_abi::regs::{in_page, CqDoorbell, CQ_DOORBELL};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -39,6 +40,7 @@ pub(crate) struct CqShared {
     device: Arc<Shared>,
     pub(crate) cqn: u16,
     log_size: u8,
+    page: Option<DoorbellPage>,
     memory: Arc<dyn DmaBuffer>,
     ring: Mutex<Ring>,
 }
@@ -47,13 +49,19 @@ pub(crate) struct CqShared {
 pub(crate) type Failed = Vec<Arc<QpShared>>;
 
 impl CqShared {
-    fn new(device: &Arc<Shared>, entries: usize) -> Result<Self, Error> {
+    fn new(
+        device: &Arc<Shared>,
+        entries: usize,
+        page: Option<&DoorbellPage>,
+    ) -> Result<Self, Error> {
+        check_page(page, device)?;
         let log_size = ring_log("CQ size", entries)?;
         let memory = device.ring_memory(log_size, CQE_BYTES)?;
         let entry = RingCfg {
             enabled: true,
             base: memory.iova(),
             log_size,
+            page: number_of(page),
         }
         .to_bits()?;
         let cqn = device.cqns.take()?;
@@ -69,6 +77,7 @@ impl CqShared {
             device: Arc::clone(device),
             cqn: cqn as u16,
             log_size,
+            page: page.cloned(),
             memory,
             ring: Mutex::new(Ring {
                 consumer: 0,
@@ -196,7 +205,8 @@ impl CqShared {
             cqn: self.cqn.into(),
             consumer: ring.consumer,
         };
-        self.device.bar.write64(CQ_DOORBELL, doorbell.to_bits())?;
+        let place = in_page(number_of(self.page.as_ref()), CQ_DOORBELL);
+        self.device.bar.write64(place, doorbell.to_bits())?;
         ring.told = ring.consumer;
         Ok(())
     }
@@ -228,9 +238,13 @@ pub struct Cq {
 }
 
 impl Cq {
-    pub(crate) fn new(device: &Arc<Shared>, entries: usize) -> Result<Self, Error> {
+    pub(crate) fn new(
+        device: &Arc<Shared>,
+        entries: usize,
+        page: Option<&DoorbellPage>,
+    ) -> Result<Self, Error> {
         Ok(Self {
-            shared: Arc::new(CqShared::new(device, entries)?),
+            shared: Arc::new(CqShared::new(device, entries, page)?),
         })
     }
 

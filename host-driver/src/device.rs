@@ -7,6 +7,7 @@ use crate::error::{check_range, Error};
 use crate::ids::IdPool;
 use crate::mailbox::Mailbox;
 use crate::mr::MrPool;
+use crate::page::DoorbellPage;
 use crate::pd::Pd;
 use crate::platform::{Bar, DmaMemory};
 use crate::port::PortAddress;
@@ -121,6 +122,7 @@ pub(crate) struct Shared {
     pub(crate) qpns: IdPool,
     pub(crate) cqns: IdPool,
     pub(crate) pdns: IdPool,
+    pub(crate) pages: IdPool,
     pub(crate) mrs: MrPool,
     mailbox: Mailbox,
     port: RwLock<Option<PortAddress>>,
@@ -213,6 +215,8 @@ impl Device {
                 cqns: IdPool::new("CQs", 0..caps.cqs),
                 // A zeroed table entry belongs to protection domain 0.
                 pdns: IdPool::new("protection domains", 1..1 << PD_BITS),
+                // Page 0 is for queues that were made without a page.
+                pages: IdPool::new("doorbell pages", 1..regs::DOORBELL_PAGES as u32),
                 mrs: MrPool::new(caps.mrs),
                 port: RwLock::new(None),
             }),
@@ -265,7 +269,23 @@ impl Device {
     /// # Errors
     /// [`Error::Attribute`] for a size the card can't hold, [`Error::Exhausted`], [`Error::Dma`], command errors.
     pub fn create_cq(&self, entries: usize) -> Result<Cq, Error> {
-        Cq::new(&self.shared, entries)
+        Cq::new(&self.shared, entries, None)
+    }
+
+    /// [`Self::create_cq`] with the CQ's doorbell in `page`.
+    ///
+    /// # Errors
+    /// See [`Self::create_cq`]; [`Error::OtherDevice`] for a page of another card.
+    pub fn create_cq_in(&self, page: &DoorbellPage, entries: usize) -> Result<Cq, Error> {
+        Cq::new(&self.shared, entries, Some(page))
+    }
+
+    /// A doorbell page of its own, for the queues of one process.
+    ///
+    /// # Errors
+    /// [`Error::Exhausted`].
+    pub fn create_page(&self) -> Result<DoorbellPage, Error> {
+        DoorbellPage::new(&self.shared)
     }
 
     /// One counter.

@@ -48,6 +48,7 @@ fn check_smooth(counters: &[Counters; 2]) -> Result<()> {
         Counter::DmaErrors,
         Counter::MrDenied,
         Counter::DoorbellsBad,
+        Counter::DoorbellsForeign,
     ];
     for (side, counters) in counters.iter().enumerate() {
         for counter in bad {

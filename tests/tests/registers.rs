@@ -39,8 +39,10 @@ fn capabilities_are_those_of_the_configuration() -> Result<()> {
         regs::MAILBOX_OUT,
         0x07f8,
         0x0ff8,
-        0x1018,
-        0x1ff8,
+        0x1000,
+        regs::DOORBELLS - 8,
+        regs::in_page(0, regs::SQ_DOORBELL),
+        regs::BAR_BYTES - 8,
     ] {
         ensure!(open.bar.read64(nothing)? == 0, "{nothing:#x}");
     }
@@ -107,6 +109,14 @@ fn commands_that_are_refused() -> Result<()> {
     Ok(())
 }
 
+/// Rings a doorbell in a page.
+fn ring(bench: &Bench, page: u8, doorbell: u64, word: u64) -> Result<()> {
+    Ok(bench
+        .open
+        .bar
+        .write64(regs::in_page(page, doorbell), word)?)
+}
+
 /// Doorbells of what does not exist are counted and do nothing; those of idle queues do nothing either.
 #[test]
 fn doorbells_that_ring_in_vain() -> Result<()> {
@@ -115,13 +125,13 @@ fn doorbells_that_ring_in_vain() -> Result<()> {
     for register in [regs::SQ_DOORBELL, regs::RQ_DOORBELL] {
         for qpn in [16, 0x4002, 0xff_ffff] {
             let bell = QueueDoorbell { qpn, producer: 3 };
-            bench.open.bar.write64(register, bell.to_bits())?;
+            ring(&bench, 0, register, bell.to_bits())?;
             bad += 1;
         }
     }
     for cqn in [16, 0x4000, 0xff_ffff] {
         let bell = CqDoorbell { cqn, consumer: 3 };
-        bench.open.bar.write64(regs::CQ_DOORBELL, bell.to_bits())?;
+        ring(&bench, 0, regs::CQ_DOORBELL, bell.to_bits())?;
         bad += 1;
     }
     // QP 9 has no ring.
@@ -130,11 +140,36 @@ fn doorbells_that_ring_in_vain() -> Result<()> {
             qpn: 9,
             producer: 5,
         };
-        bench.open.bar.write64(register, bell.to_bits())?;
+        ring(&bench, 0, register, bell.to_bits())?;
     }
     ensure!(bench.open.run(3000)?.is_empty());
     bench.counted(&[(Counter::DoorbellsBad, bad)])?;
     ensure!(bench.open.device.counter(Counter::DmaReads)? == 0);
+    bench.good(0)?;
+    bench.good(1)
+}
+
+/// Who has another page can't ring for a queue: neither make the card read WQEs nor move a CQ's consumer index.
+#[test]
+fn doorbells_in_another_page() -> Result<()> {
+    let mut bench = Bench::new(&model::small()?, seed(), &[PeerConfig::default(); 2])?;
+    let qpn = bench.peers[0].qp.qpn();
+    let mut foreign = 0;
+    for page in [1, 64, 127] {
+        for doorbell in [regs::SQ_DOORBELL, regs::RQ_DOORBELL] {
+            let bell = QueueDoorbell { qpn, producer: 7 };
+            ring(&bench, page, doorbell, bell.to_bits())?;
+        }
+        // Taken seriously, it would make the CQ look full.
+        let bell = CqDoorbell {
+            cqn: bench.open.cq.cqn(),
+            consumer: 0x80_0000,
+        };
+        ring(&bench, page, regs::CQ_DOORBELL, bell.to_bits())?;
+        foreign += 3;
+    }
+    ensure!(bench.open.run(3000)?.is_empty());
+    bench.counted(&[(Counter::DoorbellsForeign, foreign)])?;
     bench.good(0)?;
     bench.good(1)
 }

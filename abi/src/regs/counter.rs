@@ -85,6 +85,7 @@ counters! {
     MrDenied = 70, "mr_denied", "Accesses that no memory region allowed.";
     Doorbells = 71, "doorbells", "Doorbells rung.";
     DoorbellsBad = 72, "doorbells_bad", "Doorbells for a queue that does not exist.";
+    DoorbellsForeign = 73, "doorbells_foreign", "Doorbells in another page than their queue's.";
 }
 
 impl Counter {

@@ -1,6 +1,9 @@
 //! `docs/registers.md`, generated from the map.
 
-use super::{feature, Counter, Rights, BAR_BYTES, REGISTERS};
+use super::{
+    feature, Counter, Register, Rights, BAR_BYTES, DOORBELLS, DOORBELL_PAGE, DOORBELL_PAGES,
+    PAGE_REGISTERS, REGISTERS,
+};
 use crate::cfg::Table;
 use crate::mailbox::{Command, CommandStatus};
 use std::fmt::Write;
@@ -32,9 +35,20 @@ fn write_map(text: &mut String) {
         "\nBAR 0 has {BAR_BYTES:#x} bytes. Accesses are 32 or 64 bits wide and aligned to their width. \
          What is not listed reads 0 and ignores writes.\n"
     );
+    write_registers(text, REGISTERS);
+    line!(
+        text,
+        "\n## Doorbell pages\n\nPage `p`, 0 to {}, begins at {DOORBELLS:#x} + `p` * {DOORBELL_PAGE:#x}. Each holds these registers; \
+         they serve only queues that were given this page.\n",
+        DOORBELL_PAGES - 1
+    );
+    write_registers(text, PAGE_REGISTERS);
+}
+
+fn write_registers(text: &mut String, registers: &[Register]) {
     line!(text, "| offset | name | bits | count | access | meaning |");
     line!(text, "|---|---|---|---|---|---|");
-    for r in REGISTERS {
+    for r in registers {
         let rights = match r.rights {
             Rights::Ro => "read",
             Rights::Rw => "read, write",

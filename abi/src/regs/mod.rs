@@ -1,5 +1,8 @@
-//! BAR 0: identification, mailbox, counters, doorbells. Accesses are 32 or 64 bits wide and aligned to
+//! BAR 0: identification, mailbox, counters, doorbell pages. Accesses are 32 or 64 bits wide and aligned to
 //! their width; a 64-bit register may be read as two halves. Reserved addresses read 0 and ignore writes.
+//!
+//! Doorbells are in pages of 4 KiB, so that an operating system can give a process one page and nothing else: a
+//! doorbell counts only in the page that its queue belongs to.
 
 pub mod counter;
 pub mod doc;
@@ -12,7 +15,7 @@ use crate::mailbox;
 use serde::Serialize;
 
 /// Bytes of BAR 0.
-pub const BAR_BYTES: u64 = 0x2000;
+pub const BAR_BYTES: u64 = 0x10_0000;
 /// Content of the magic register: "FERR".
 pub const MAGIC_VALUE: u32 = 0x4645_5252;
 /// Major version of this register map: drivers of another one must refuse the card.
@@ -58,12 +61,23 @@ pub const MAILBOX_IN: u64 = 0x0100;
 pub const MAILBOX_OUT: u64 = 0x0200;
 /// First counter, see [`Counter`].
 pub const COUNTERS: u64 = 0x0400;
-/// SQ doorbell, [`QueueDoorbell`]; one 64-bit write.
-pub const SQ_DOORBELL: u64 = 0x1000;
-/// RQ doorbell, [`QueueDoorbell`]; one 64-bit write.
-pub const RQ_DOORBELL: u64 = 0x1008;
-/// CQ doorbell, [`CqDoorbell`]; one 64-bit write.
-pub const CQ_DOORBELL: u64 = 0x1010;
+/// First doorbell page.
+pub const DOORBELLS: u64 = 0x8_0000;
+/// Bytes of a doorbell page: a page of the host's MMU.
+pub const DOORBELL_PAGE: u64 = 0x1000;
+/// Doorbell pages.
+pub const DOORBELL_PAGES: u64 = 128;
+/// SQ doorbell in a page, [`QueueDoorbell`]; one 64-bit write.
+pub const SQ_DOORBELL: u64 = 0x00;
+/// RQ doorbell in a page, [`QueueDoorbell`]; one 64-bit write.
+pub const RQ_DOORBELL: u64 = 0x08;
+/// CQ doorbell in a page, [`CqDoorbell`]; one 64-bit write.
+pub const CQ_DOORBELL: u64 = 0x10;
+
+/// Byte offset in BAR 0 of a doorbell (such as [`SQ_DOORBELL`]) in page `page`.
+pub const fn in_page(page: u8, doorbell: u64) -> u64 {
+    DOORBELLS + page as u64 * DOORBELL_PAGE + doorbell
+}
 
 /// Bits of the feature register.
 pub mod feature {
@@ -271,6 +285,10 @@ pub const REGISTERS: &[Register] = &[
         rights: Rights::Ro,
         doc: "counters, see below",
     },
+];
+
+/// The registers of a doorbell page, by byte offset in it.
+pub const PAGE_REGISTERS: &[Register] = &[
     one(
         "SQ_DOORBELL",
         SQ_DOORBELL,
@@ -300,13 +318,16 @@ mod tests {
 
     #[test]
     fn registers_are_aligned_disjoint_and_inside() {
-        let mut end = 0;
-        for register in REGISTERS {
-            assert!(register.offset >= end, "{} overlaps", register.name);
-            assert_eq!(register.offset % u64::from(register.width / 8), 0);
-            end = register.end();
+        for (registers, limit) in [(REGISTERS, DOORBELLS), (PAGE_REGISTERS, DOORBELL_PAGE)] {
+            let mut end = 0;
+            for register in registers {
+                assert!(register.offset >= end, "{} overlaps", register.name);
+                assert_eq!(register.offset % u64::from(register.width / 8), 0);
+                end = register.end();
+            }
+            assert!(end <= limit);
         }
-        assert!(end <= BAR_BYTES);
+        assert_eq!(DOORBELLS + DOORBELL_PAGES * DOORBELL_PAGE, BAR_BYTES);
     }
 
     #[test]

@@ -49,6 +49,8 @@ pub struct Bar {
     pub bell_rung: Signal<Out, Bit>,
     /// It names a queue that does not exist.
     pub bell_bad: Signal<Out, Bit>,
+    /// It was rung in another page than its queue's.
+    pub bell_foreign: Signal<Out, Bit>,
     /// Counter to read.
     pub counter: Signal<Out, Bits<7>>,
     /// Its value [`RAM_LATENCY`] cycles later.
@@ -77,6 +79,7 @@ impl Bar {
             cq_bell: StreamOut::default(),
             bell_rung: Signal::default(),
             bell_bad: Signal::default(),
+            bell_foreign: Signal::default(),
             counter: Signal::default(),
             counter_value: Signal::default(),
             ident: Constant::new(ident(config)),
@@ -109,6 +112,8 @@ impl Logic for Bar {
         self.bells.bell.next = self.decode.bell.val();
         self.bell_rung.next = self.bells.rung.val();
         self.bell_bad.next = self.bells.bad.val();
+        self.bell_foreign.next = self.bells.foreign.val();
+        self.bells.cfg.next = self.engine.cfg.val();
         StreamOut::<QueueBell>::link(&mut self.sq_bell, &mut self.bells.sq);
         StreamOut::<QueueBell>::link(&mut self.rq_bell, &mut self.bells.rq);
         StreamOut::<CqBell>::link(&mut self.cq_bell, &mut self.bells.cq);

@@ -46,6 +46,8 @@ pub struct HostEvents {
     pub bell: Bit,
     /// It names a queue that does not exist.
     pub bell_bad: Bit,
+    /// A doorbell was rung in another page than its queue's.
+    pub bell_foreign: Bit,
 }
 
 /// All counters of the card, fed by name.
@@ -194,6 +196,8 @@ impl Logic for EventCounters {
             bit_cast::<16, 1>(self.host_now.q.val().bell.into());
         self.counters.add[Counter::DoorbellsBad as usize].next =
             bit_cast::<16, 1>(self.host_now.q.val().bell_bad.into());
+        self.counters.add[Counter::DoorbellsForeign as usize].next =
+            bit_cast::<16, 1>(self.host_now.q.val().bell_foreign.into());
     }
 }
 

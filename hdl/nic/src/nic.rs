@@ -244,6 +244,7 @@ impl Logic for Nic {
         self.counters.host.next.rx_denied = !self.rx_mrs.answer.val().ok;
         self.counters.host.next.bell = self.bar.bell_rung.val();
         self.counters.host.next.bell_bad = self.bar.bell_bad.val();
+        self.counters.host.next.bell_foreign = self.bar.bell_foreign.val();
         self.counters.number.next = self.bar.counter.val();
         self.bar.counter_value.next = self.counters.value.val();
     }

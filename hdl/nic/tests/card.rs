@@ -109,7 +109,7 @@ fn a_card_says_what_it_is_and_counts_its_doorbells() {
     assert_eq!(window.read(regs::NUM_QPS), 16 << 32 | 16);
     for qpn in [3, 15, 16, 0xFF_FFFF] {
         window.access(BarReq {
-            addr: regs::SQ_DOORBELL.into(),
+            addr: regs::in_page(0, regs::SQ_DOORBELL).into(),
             write: true,
             data: (1 << 32 | qpn).into(),
             strobe: 0xFF.into(),

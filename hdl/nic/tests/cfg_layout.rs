@@ -89,7 +89,8 @@ fn entries_and_structs_agree() {
     same_layout!(RingCfg {
         enabled,
         base,
-        log_size
+        log_size,
+        page
     });
     same_layout!(MrCfg {
         valid,

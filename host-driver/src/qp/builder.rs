@@ -3,6 +3,7 @@
 use super::{Qp, QpShared};
 use crate::cq::{ring_log, Cq};
 use crate::error::Error;
+use crate::page::{check_page, DoorbellPage};
 use crate::pd::Pd;
 
 /// Describes a QP that is to be made.
@@ -14,6 +15,7 @@ pub struct QpBuilder {
     send_depth: usize,
     recv_depth: usize,
     pub(super) signal_all: bool,
+    pub(super) page: Option<DoorbellPage>,
 }
 
 impl QpBuilder {
@@ -28,6 +30,7 @@ impl QpBuilder {
             send_depth: Self::DEPTH,
             recv_depth: Self::DEPTH,
             signal_all: false,
+            page: None,
         }
     }
 
@@ -55,11 +58,17 @@ impl QpBuilder {
         self
     }
 
+    /// The QP's doorbells are in this page.
+    pub fn page(mut self, page: &DoorbellPage) -> Self {
+        self.page = Some(page.clone());
+        self
+    }
+
     /// Makes the QP, in RESET.
     ///
     /// # Errors
-    /// [`Error::Attribute`] for a depth the card can't hold or a CQ of another card, [`Error::Exhausted`],
-    /// [`Error::Dma`].
+    /// [`Error::Attribute`] for a depth the card can't hold, [`Error::OtherDevice`] for a CQ or page of another card,
+    /// [`Error::Exhausted`], [`Error::Dma`].
     pub fn build(self) -> Result<Qp, Error> {
         let send_log = ring_log("send depth", self.send_depth)?;
         let recv_log = ring_log("receive depth", self.recv_depth)?;
@@ -69,6 +78,7 @@ impl QpBuilder {
                 return Err(Error::OtherDevice { what: "CQ" });
             }
         }
+        check_page(self.page.as_ref(), device)?;
         let shared = QpShared::new(&self, send_log, recv_log)?;
         Ok(Qp { shared })
     }

@@ -9,7 +9,7 @@ use crate::wr::{RecvWr, SendWr};
 use ferroce_abi::cqe::{Cqe, WcOpcode};
 use ferroce_abi::limits::WQE_BYTES;
 use ferroce_abi::mailbox::QpState;
-use ferroce_abi::regs::{QueueDoorbell, RQ_DOORBELL, SQ_DOORBELL};
+use ferroce_abi::regs::{in_page, QueueDoorbell, RQ_DOORBELL, SQ_DOORBELL};
 use std::sync::Mutex;
 
 /// What is kept of a send WQE.
@@ -117,7 +117,8 @@ impl QpShared {
                 qpn: self.qpn,
                 producer: queue.producer(),
             };
-            let rung = self.pd.device.bar.write64(doorbell, word.to_bits());
+            let place = in_page(self.page(), doorbell);
+            let rung = self.pd.device.bar.write64(place, word.to_bits());
             result = rung.map_err(Error::from).and(result);
         }
         result.map_err(|cause| PostError { posted, cause })

@@ -8,6 +8,7 @@ use crate::completion::Completion;
 use crate::cq::{CqShared, Failed};
 use crate::error::Error;
 use crate::lock::lock;
+use crate::page::{number_of, DoorbellPage};
 use crate::pd::PdShared;
 use ferroce_abi::cfg::{FieldOverflow, ResponderCfg, RingCfg, ENTRY_WORDS};
 use ferroce_abi::cqe::WcOpcode;
@@ -32,6 +33,7 @@ pub(crate) struct QpShared {
     pub(super) send_cq: Arc<CqShared>,
     pub(super) recv_cq: Arc<CqShared>,
     pub(super) signal_all: bool,
+    page: Option<DoorbellPage>,
     pub(super) control: Mutex<Control>,
     pub(super) sq: Mutex<WorkQueue<SendKept>>,
     pub(super) rq: Mutex<WorkQueue<u64>>,
@@ -55,6 +57,7 @@ impl QpShared {
             send_cq: Arc::clone(send_cq),
             recv_cq: Arc::clone(recv_cq),
             signal_all: builder.signal_all,
+            page: builder.page.clone(),
             control: Mutex::new(Control {
                 state: QpState::Reset,
                 uncertain: false,
@@ -75,6 +78,11 @@ impl QpShared {
             cq.join(&qp);
         }
         Ok(qp)
+    }
+
+    /// Number of the doorbell page.
+    pub(super) fn page(&self) -> u8 {
+        number_of(self.page.as_ref())
     }
 
     /// The CQs, each once.
@@ -126,8 +134,8 @@ impl QpShared {
             ..config.responder(false)
         };
         let entries = [
-            ring_entry(lock(&self.sq).ring()),
-            ring_entry(lock(&self.rq).ring()),
+            ring_entry(lock(&self.sq).ring(), self.page()),
+            ring_entry(lock(&self.rq).ring(), self.page()),
             responder.to_bits(),
         ];
         self.run(&mut control, Command::QpResetToInit, config, &entries)
@@ -265,11 +273,12 @@ impl QpShared {
 type TableEntry = Result<[u64; ENTRY_WORDS], FieldOverflow>;
 
 /// Entry of a ring that exists.
-fn ring_entry((base, log_size): (u64, u8)) -> TableEntry {
+fn ring_entry((base, log_size): (u64, u8), page: u8) -> TableEntry {
     RingCfg {
         enabled: true,
         base,
         log_size,
+        page,
     }
     .to_bits()
 }

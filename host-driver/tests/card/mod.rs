@@ -55,6 +55,8 @@ pub struct State {
     pub sq_doorbells: Vec<QueueDoorbell>,
     pub rq_doorbells: Vec<QueueDoorbell>,
     pub cq_doorbells: Vec<CqDoorbell>,
+    /// Page of every doorbell write.
+    pub pages_rung: Vec<u8>,
 }
 
 /// The card and its host memory.
@@ -102,6 +104,7 @@ impl TestCard {
                 sq_doorbells: Vec::new(),
                 rq_doorbells: Vec::new(),
                 cq_doorbells: Vec::new(),
+                pages_rung: Vec::new(),
             })),
             memory: TestMemory::default(),
         }
@@ -270,9 +273,19 @@ impl Bar for TestCard {
     fn write64(&self, offset: u64, value: u64) -> Result<(), BarError> {
         let mut state = self.alive(offset)?;
         match offset {
-            regs::SQ_DOORBELL => state.sq_doorbells.push(QueueDoorbell::from_bits(value)),
-            regs::RQ_DOORBELL => state.rq_doorbells.push(QueueDoorbell::from_bits(value)),
-            regs::CQ_DOORBELL => state.cq_doorbells.push(CqDoorbell::from_bits(value)),
+            regs::DOORBELLS..regs::BAR_BYTES => {
+                let (page, doorbell) = (
+                    (offset - regs::DOORBELLS) / regs::DOORBELL_PAGE,
+                    offset % regs::DOORBELL_PAGE,
+                );
+                state.pages_rung.push(page as u8);
+                match doorbell {
+                    regs::SQ_DOORBELL => state.sq_doorbells.push(QueueDoorbell::from_bits(value)),
+                    regs::RQ_DOORBELL => state.rq_doorbells.push(QueueDoorbell::from_bits(value)),
+                    regs::CQ_DOORBELL => state.cq_doorbells.push(CqDoorbell::from_bits(value)),
+                    other => panic!("64-bit write to {other:#x} of a doorbell page"),
+                }
+            }
             regs::MAILBOX_IN..regs::MAILBOX_OUT => {
                 assert_eq!(offset % 8, 0);
                 state.mailbox[(offset - regs::MAILBOX_IN) as usize / 8] = value;

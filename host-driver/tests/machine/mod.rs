@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// Bytes of a fake card's BAR 0: more than the registers need, as a bitstream may have it.
-pub const BAR_LEN: u64 = 0x4000;
+pub const BAR_LEN: u64 = 0x20_0000;
 
 /// The machine; its files vanish with it.
 pub struct Machine {

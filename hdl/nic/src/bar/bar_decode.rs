@@ -2,8 +2,8 @@
 
 use super::desc::{BarRead, BellWrite, MailboxWrite};
 use ferroce_abi::regs::{
-    BAR_BYTES, COMMAND, COMMAND_OBJECT, COUNTERS, CQ_DOORBELL, MAGIC, MAILBOX_IN, RQ_DOORBELL,
-    SQ_DOORBELL,
+    COMMAND, COMMAND_OBJECT, COUNTERS, CQ_DOORBELL, DOORBELLS, DOORBELL_PAGE, MAGIC, MAILBOX_IN,
+    RQ_DOORBELL, SQ_DOORBELL,
 };
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::bar::BarReq;
@@ -16,6 +16,9 @@ pub const DECODE_LATENCY: usize = 2;
 const IDENT_LOG2: u64 = 6;
 const MAILBOX_LOG2: u64 = ferroce_abi::mailbox::BYTES.ilog2() as u64;
 const COUNTERS_LOG2: u64 = ferroce_abi::regs::Counter::WINDOW.ilog2() as u64 + 3;
+const PAGE_LOG2: usize = DOORBELL_PAGE.ilog2() as usize;
+/// The address bit that tells doorbell pages from all else.
+const IN_PAGES: usize = DOORBELLS.ilog2() as usize;
 
 /// Decodes addresses; everything from registers.
 #[derive(LogicBlock, Module, Default)]
@@ -37,8 +40,10 @@ pub struct BarDecode {
     bell_out: DFF<BellWrite>,
     read_out: DFF<BarRead>,
     addr: Signal<Local, Bits<20>>,
-    inside: Signal<Local, Bit>,
     writes: Signal<Local, Bit>,
+    /// A whole 64-bit word is written in a doorbell page.
+    rings: Signal<Local, Bit>,
+    in_page: Signal<Local, Bits<9>>,
     reads: Signal<Local, Bit>,
     low: Signal<Local, Bit>,
     high: Signal<Local, Bit>,
@@ -57,8 +62,7 @@ impl Logic for BarDecode {
         self.gate.hold.next = self.hold.val();
 
         self.addr.next = self.gate.data.val().addr;
-        self.inside.next = self.addr.val() < BAR_BYTES;
-        self.writes.next = self.gate.valid.val() & self.gate.data.val().write & self.inside.val();
+        self.writes.next = self.gate.valid.val() & self.gate.data.val().write;
         self.reads.next = self.gate.valid.val() & !self.gate.data.val().write;
         // Registers have 32 bits; a write of less of one is ignored.
         self.low.next = self.gate.data.val().strobe.get_bits::<4>(0).all();
@@ -75,18 +79,15 @@ impl Logic for BarDecode {
         self.mailbox_out.d.next.data = self.gate.data.val().data;
 
         // A doorbell is one 64-bit write.
-        self.bell_out.d.next.sq = self.writes.val()
+        self.rings.next = self.writes.val()
             & self.low.val()
             & self.high.val()
-            & ((self.addr.val() >> 3) == (SQ_DOORBELL >> 3));
-        self.bell_out.d.next.rq = self.writes.val()
-            & self.low.val()
-            & self.high.val()
-            & ((self.addr.val() >> 3) == (RQ_DOORBELL >> 3));
-        self.bell_out.d.next.cq = self.writes.val()
-            & self.low.val()
-            & self.high.val()
-            & ((self.addr.val() >> 3) == (CQ_DOORBELL >> 3));
+            & self.addr.val().get_bit(IN_PAGES);
+        self.in_page.next = self.addr.val().get_bits::<9>(3);
+        self.bell_out.d.next.sq = self.rings.val() & (self.in_page.val() == SQ_DOORBELL / 8);
+        self.bell_out.d.next.rq = self.rings.val() & (self.in_page.val() == RQ_DOORBELL / 8);
+        self.bell_out.d.next.cq = self.rings.val() & (self.in_page.val() == CQ_DOORBELL / 8);
+        self.bell_out.d.next.page = self.addr.val().get_bits::<7>(PAGE_LOG2);
         self.bell_out.d.next.index = self.gate.data.val().data.get_bits::<24>(0);
         self.bell_out.d.next.value = self.gate.data.val().data.get_bits::<24>(32);
 

@@ -1,20 +1,27 @@
-//! Doorbells of queues that exist.
+//! Doorbells of queues that exist, rung in their own page.
 
 use super::desc::BellWrite;
+use ferroce_abi::cfg::{field_offset, RingCfg};
 use ferroce_emit::prelude::*;
+use ferroce_rtl::delay::Delay;
 use ferroce_rtl::desc::bar::{CqBell, QueueBell};
+use ferroce_rtl::desc::cfg::{table, CfgWrite};
+use ferroce_rtl::ram::{Ram, RAM_LATENCY};
 use ferroce_rtl::stream::StreamOut;
 use ferroce_rtl::sync_fifo::SyncFifo;
 
 /// Places of each doorbell FIFO, log2: a burst of posted writes. Queues take a doorbell every 8 cycles at
 /// worst.
 const BELLS_LOG2: usize = 5;
+const PAGE: usize = field_offset(RingCfg::FIELDS, "page");
 
-/// Checks the indices of doorbells and queues them by kind.
+/// Checks the indices and the pages of doorbells and queues them by kind.
 #[derive(LogicBlock, Module)]
 pub struct BellGate {
     /// Clock.
     pub clock: Signal<In, Clock>,
+    /// Configuration bus: which page each queue belongs to.
+    pub cfg: Signal<In, CfgWrite>,
     /// Doorbells.
     pub bell: Signal<In, BellWrite>,
     /// Take no more doorbells.
@@ -29,21 +36,35 @@ pub struct BellGate {
     pub rung: Signal<Out, Bit>,
     /// It names a queue that does not exist.
     pub bad: Signal<Out, Bit>,
+    /// It was rung in another page than its queue's.
+    pub foreign: Signal<Out, Bit>,
     /// Index bits beyond the tables.
     beyond_qps: Constant<Bits<24>>,
     beyond_cqs: Constant<Bits<24>>,
     sq_bells: SyncFifo<QueueBell>,
     rq_bells: SyncFifo<QueueBell>,
     cq_bells: SyncFifo<CqBell>,
+    qp_pages: Ram<Bits<7>>,
+    cq_pages: Ram<Bits<7>>,
+    bells: Delay<BellWrite>,
+    /// The doorbell whose queues' pages have been read.
+    rings: Signal<Local, BellWrite>,
+    cfg_sq: DFF<Bit>,
+    cfg_cq: DFF<Bit>,
+    cfg_index: DFF<Bits<14>>,
+    cfg_page: DFF<Bits<7>>,
     good_sq: DFF<Bit>,
     good_rq: DFF<Bit>,
     good_cq: DFF<Bit>,
     any: DFF<Bit>,
     any_bad: DFF<Bit>,
+    any_foreign: DFF<Bit>,
     index: DFF<Bits<14>>,
     value: DFF<Bits<24>>,
     no_qp: Signal<Local, Bit>,
     no_cq: Signal<Local, Bit>,
+    qp_page: Signal<Local, Bit>,
+    cq_page: Signal<Local, Bit>,
     queue: Signal<Local, QueueBell>,
 }
 
@@ -52,8 +73,11 @@ impl BellGate {
     #[must_use]
     pub fn new(qps_log2: usize, cqs_log2: usize, under_way: usize) -> Self {
         let beyond = |log2: usize| Constant::new((0xFF_FFFF & !((1u64 << log2) - 1)).into());
+        // What is in the look-up and in the check's own register comes after `hold` too.
+        let reserve = under_way + RAM_LATENCY + 1;
         Self {
             clock: Signal::default(),
+            cfg: Signal::default(),
             bell: Signal::default(),
             hold: Signal::default(),
             sq: StreamOut::default(),
@@ -61,21 +85,32 @@ impl BellGate {
             cq: StreamOut::default(),
             rung: Signal::default(),
             bad: Signal::default(),
+            foreign: Signal::default(),
             beyond_qps: beyond(qps_log2),
             beyond_cqs: beyond(cqs_log2),
-            // One more for the check's own register.
-            sq_bells: SyncFifo::new_with_reserve(BELLS_LOG2, under_way + 1),
-            rq_bells: SyncFifo::new_with_reserve(BELLS_LOG2, under_way + 1),
-            cq_bells: SyncFifo::new_with_reserve(BELLS_LOG2, under_way + 1),
+            sq_bells: SyncFifo::new_with_reserve(BELLS_LOG2, reserve),
+            rq_bells: SyncFifo::new_with_reserve(BELLS_LOG2, reserve),
+            cq_bells: SyncFifo::new_with_reserve(BELLS_LOG2, reserve),
+            qp_pages: Ram::new(qps_log2),
+            cq_pages: Ram::new(cqs_log2),
+            bells: Delay::new(RAM_LATENCY),
+            rings: Signal::default(),
+            cfg_sq: DFF::default(),
+            cfg_cq: DFF::default(),
+            cfg_index: DFF::default(),
+            cfg_page: DFF::default(),
             good_sq: DFF::default(),
             good_rq: DFF::default(),
             good_cq: DFF::default(),
             any: DFF::default(),
             any_bad: DFF::default(),
+            any_foreign: DFF::default(),
             index: DFF::default(),
             value: DFF::default(),
             no_qp: Signal::default(),
             no_cq: Signal::default(),
+            qp_page: Signal::default(),
+            cq_page: Signal::default(),
             queue: Signal::default(),
         }
     }
@@ -91,20 +126,56 @@ impl Default for BellGate {
 impl Logic for BellGate {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(self, clock, good_sq, good_rq, good_cq, any, any_bad, index, value);
-        clock!(self, clock, sq_bells, rq_bells, cq_bells);
-        self.no_qp.next = (self.bell.val().index & self.beyond_qps.val()).any();
-        self.no_cq.next = (self.bell.val().index & self.beyond_cqs.val()).any();
-        self.good_sq.d.next = self.bell.val().sq & !self.no_qp.val();
-        self.good_rq.d.next = self.bell.val().rq & !self.no_qp.val();
-        self.good_cq.d.next = self.bell.val().cq & !self.no_cq.val();
-        self.any.d.next = self.bell.val().sq | self.bell.val().rq | self.bell.val().cq;
-        self.any_bad.d.next = ((self.bell.val().sq | self.bell.val().rq) & self.no_qp.val())
-            | (self.bell.val().cq & self.no_cq.val());
-        self.index.d.next = self.bell.val().index.get_bits::<14>(0);
-        self.value.d.next = self.bell.val().value;
+        dff_setup!(
+            self,
+            clock,
+            good_sq,
+            good_rq,
+            good_cq,
+            any,
+            any_bad,
+            any_foreign,
+            index,
+            value
+        );
+        dff_setup!(self, clock, cfg_sq, cfg_cq, cfg_index, cfg_page);
+        clock!(self, clock, sq_bells, rq_bells, cq_bells, qp_pages, cq_pages, bells);
+
+        // Pages of queues.
+        self.cfg_sq.d.next = self.cfg.val().valid & (self.cfg.val().table == table::SQ);
+        self.cfg_cq.d.next = self.cfg.val().valid & (self.cfg.val().table == table::CQ);
+        self.cfg_index.d.next = self.cfg.val().index.get_bits::<14>(0);
+        self.cfg_page.d.next = self.cfg.val().data.get_bits::<7>(PAGE);
+        self.qp_pages.wr_valid.next = self.cfg_sq.q.val();
+        self.qp_pages.wr_addr.next = bit_cast::<20, 14>(self.cfg_index.q.val());
+        self.qp_pages.wr_data.next = self.cfg_page.q.val();
+        self.cq_pages.wr_valid.next = self.cfg_cq.q.val();
+        self.cq_pages.wr_addr.next = bit_cast::<20, 14>(self.cfg_index.q.val());
+        self.cq_pages.wr_data.next = self.cfg_page.q.val();
+        self.qp_pages.rd_addr.next = bit_cast::<20, 14>(self.bell.val().index.get_bits::<14>(0));
+        self.cq_pages.rd_addr.next = bit_cast::<20, 14>(self.bell.val().index.get_bits::<14>(0));
+        self.bells.data_in.next = self.bell.val();
+        self.rings.next = self.bells.data_out.val();
+
+        // Checks.
+        self.no_qp.next = (self.rings.val().index & self.beyond_qps.val()).any();
+        self.no_cq.next = (self.rings.val().index & self.beyond_cqs.val()).any();
+        self.qp_page.next = self.qp_pages.rd_data.val() == self.rings.val().page;
+        self.cq_page.next = self.cq_pages.rd_data.val() == self.rings.val().page;
+        self.good_sq.d.next = self.rings.val().sq & !self.no_qp.val() & self.qp_page.val();
+        self.good_rq.d.next = self.rings.val().rq & !self.no_qp.val() & self.qp_page.val();
+        self.good_cq.d.next = self.rings.val().cq & !self.no_cq.val() & self.cq_page.val();
+        self.any.d.next = self.rings.val().sq | self.rings.val().rq | self.rings.val().cq;
+        self.any_bad.d.next = ((self.rings.val().sq | self.rings.val().rq) & self.no_qp.val())
+            | (self.rings.val().cq & self.no_cq.val());
+        self.any_foreign.d.next =
+            ((self.rings.val().sq | self.rings.val().rq) & !self.no_qp.val() & !self.qp_page.val())
+                | (self.rings.val().cq & !self.no_cq.val() & !self.cq_page.val());
+        self.index.d.next = self.rings.val().index.get_bits::<14>(0);
+        self.value.d.next = self.rings.val().value;
         self.rung.next = self.any.q.val();
         self.bad.next = self.any_bad.q.val();
+        self.foreign.next = self.any_foreign.q.val();
 
         self.queue.next.qp = self.index.q.val();
         self.queue.next.producer = self.value.q.val().get_bits::<16>(0);

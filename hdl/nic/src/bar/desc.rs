@@ -19,7 +19,7 @@ pub struct MailboxWrite {
     pub data: Bits<64>,
 }
 
-/// A doorbell write, before its index was checked.
+/// A doorbell write, before its index and its page were checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct BellWrite {
     /// SQ doorbell.
@@ -28,6 +28,8 @@ pub struct BellWrite {
     pub rq: Bit,
     /// CQ doorbell.
     pub cq: Bit,
+    /// Doorbell page that it was written to.
+    pub page: Bits<7>,
     /// QP or CQ index.
     pub index: Bits<24>,
     /// Producer or consumer index.

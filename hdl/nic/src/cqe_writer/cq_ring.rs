@@ -216,6 +216,8 @@ impl Logic for CqRing {
         self.rings.wr_data.next.enabled = self.cfg.val().enabled;
         self.rings.wr_data.next.base = self.cfg.val().base;
         self.rings.wr_data.next.log_size = self.cfg.val().log_size;
+        // Concerns doorbells only.
+        self.rings.wr_data.next.page = 0.into();
         self.bell.ready.next = !self.cfg.val().valid;
         self.consumers.wr_valid.next = self.bell.valid.val() | self.cfg.val().valid;
         self.consumers.wr_addr.next = bit_cast::<20, 14>(self.bell.data.val().cq);

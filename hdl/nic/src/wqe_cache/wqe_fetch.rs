@@ -166,6 +166,8 @@ impl Logic for WqeFetch {
         self.rings.wr_data.next.enabled = self.ring.val().enabled;
         self.rings.wr_data.next.base = self.ring.val().base;
         self.rings.wr_data.next.log_size = self.ring.val().log_size;
+        // Concerns doorbells only.
+        self.rings.wr_data.next.page = 0.into();
         self.rings.rd_addr.next = bit_cast::<20, 14>(self.job.val().qp);
         self.jobs.data_in.next = self.job.val();
 

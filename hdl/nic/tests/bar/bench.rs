@@ -29,6 +29,7 @@ pub struct Bench {
     pub cq: Vec<CqBell>,
     pub rung: usize,
     pub bad: usize,
+    pub foreign: usize,
     pub now: u64,
     /// Counter numbers asked for in the last cycles.
     asked: VecDeque<u64>,
@@ -48,6 +49,7 @@ impl Bench {
             cq: Vec::new(),
             rung: 0,
             bad: 0,
+            foreign: 0,
             now: 0,
             asked: [0, 0].into(),
             stall: 0.3,
@@ -90,6 +92,7 @@ impl Bench {
         }
         self.rung += usize::from(uut.bell_rung.val());
         self.bad += usize::from(uut.bell_bad.val());
+        self.foreign += usize::from(uut.bell_foreign.val());
         if uut.cfg.val().valid {
             self.cfg.push((self.now, uut.cfg.val()));
         }

@@ -4,4 +4,5 @@ mod bench;
 mod commands;
 #[path = "../common/mod.rs"]
 mod common;
+mod pages;
 mod window;

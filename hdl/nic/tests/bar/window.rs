@@ -5,6 +5,11 @@ use ferroce_abi::regs::{self, CqDoorbell, QueueDoorbell};
 use ferroce_emit::on_big_stack;
 use ferroce_rtl::desc::bar::{CqBell, QueueBell};
 
+/// Doorbells of page 0, to which queues belong from power-up.
+const SQ_DOORBELL: u64 = regs::in_page(0, regs::SQ_DOORBELL);
+const RQ_DOORBELL: u64 = regs::in_page(0, regs::RQ_DOORBELL);
+const CQ_DOORBELL: u64 = regs::in_page(0, regs::CQ_DOORBELL);
+
 #[test]
 fn identification_tells_the_sizes() {
     on_big_stack(|| {
@@ -26,11 +31,11 @@ fn identification_tells_the_sizes() {
             (regs::COMMAND_STATUS, 0),
             (regs::MAILBOX_IN, 0),
             (regs::MAILBOX_OUT, 0),
-            (regs::SQ_DOORBELL, 0),
+            (SQ_DOORBELL, 0),
         ] {
             assert_eq!(bench.read32(register), value, "{register:#x}");
-            // The same offset beyond the window is reserved.
-            assert_eq!(bench.read64(register + regs::BAR_BYTES), 0);
+            // The same offset behind the registers is reserved.
+            assert_eq!(bench.read64(register + 0x2000), 0);
         }
         for number in [0, 1, 72, 127] {
             assert_eq!(
@@ -53,8 +58,8 @@ fn partial_writes_are_ignored() {
         bench.write32(regs::COMMAND_OBJECT, 0x1234_5678);
         for strobe in 0..=0xFF {
             if strobe != 0xFF {
-                bench.request(regs::SQ_DOORBELL, true, 0, strobe);
-                bench.request(regs::CQ_DOORBELL, true, 0, strobe);
+                bench.request(SQ_DOORBELL, true, 0, strobe);
+                bench.request(CQ_DOORBELL, true, 0, strobe);
             }
             if strobe & 0xF != 0xF {
                 bench.request(regs::COMMAND_OBJECT, true, u64::MAX, strobe);
@@ -75,10 +80,10 @@ fn doorbells_go_where_they_belong() {
     on_big_stack(|| {
         let mut bench = Bench::new();
         let queue = |qpn, producer| QueueDoorbell { qpn, producer }.to_bits();
-        bench.write64(regs::SQ_DOORBELL, queue(7, 0xFFFF));
-        bench.write64(regs::RQ_DOORBELL, queue(1, 2));
+        bench.write64(SQ_DOORBELL, queue(7, 0xFFFF));
+        bench.write64(RQ_DOORBELL, queue(1, 2));
         bench.write64(
-            regs::CQ_DOORBELL,
+            CQ_DOORBELL,
             CqDoorbell {
                 cqn: 3,
                 consumer: 0xAB_CDEF,
@@ -86,19 +91,21 @@ fn doorbells_go_where_they_belong() {
             .to_bits(),
         );
         // Beyond the tables, and in halves.
-        bench.write64(regs::SQ_DOORBELL, queue(8, 1));
-        bench.write64(regs::RQ_DOORBELL, queue(0x80_0000, 1));
+        bench.write64(SQ_DOORBELL, queue(8, 1));
+        bench.write64(RQ_DOORBELL, queue(0x80_0000, 1));
         bench.write64(
-            regs::CQ_DOORBELL,
+            CQ_DOORBELL,
             CqDoorbell {
                 cqn: 4,
                 consumer: 0,
             }
             .to_bits(),
         );
-        bench.write32(regs::SQ_DOORBELL, 2);
-        bench.write32(regs::SQ_DOORBELL + 4, 5);
-        bench.write64(regs::SQ_DOORBELL + regs::BAR_BYTES, queue(2, 1));
+        bench.write32(SQ_DOORBELL, 2);
+        bench.write32(SQ_DOORBELL + 4, 5);
+        // Behind the registers of the page, and outside of all pages.
+        bench.write64(SQ_DOORBELL + 0x800, queue(2, 1));
+        bench.write64(regs::SQ_DOORBELL, queue(2, 1));
         bench.idle(60);
         let bell = |qp: u64, producer: u64| QueueBell {
             qp: qp.into(),
@@ -134,7 +141,7 @@ fn no_doorbell_is_lost_and_no_read_is_reordered_under_stalls() {
                 qpn: u32::from(index % 8),
                 producer: index,
             };
-            bench.write64(regs::SQ_DOORBELL, bell.to_bits());
+            bench.write64(SQ_DOORBELL, bell.to_bits());
             expected.push(QueueBell {
                 qp: u64::from(index % 8).into(),
                 producer: u64::from(index).into(),

@@ -141,6 +141,8 @@ pub struct RingCfg {
     pub base: Bits<64>,
     /// Log2 of the number of entries (WQE blocks of 64 bytes, CQEs of 32 bytes), 1 to 15.
     pub log_size: Bits<4>,
+    /// Doorbell page that may ring for it.
+    pub page: Bits<7>,
 }
 
 /// A memory region.
