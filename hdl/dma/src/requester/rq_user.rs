@@ -14,7 +14,7 @@ pub struct RqUser {
     /// The step.
     pub step: Signal<In, PackStep>,
     /// What its RQ beat needs, [`MERGE_LATENCY`] cycles later.
-    pub user: Signal<Out, PackUser>,
+    pub side: Signal<Out, PackUser>,
     /// The step gave an RQ beat.
     pub valid: Signal<Out, Bit>,
     straddle: Constant<Bit>,
@@ -46,7 +46,7 @@ impl RqUser {
         Self {
             clock: Signal::default(),
             step: Signal::default(),
-            user: Signal::default(),
+            side: Signal::default(),
             valid: Signal::default(),
             straddle: Constant::new(straddle),
             wait: Delay::new(MERGE_LATENCY - 1),
@@ -147,7 +147,7 @@ impl Logic for RqUser {
                 self.eop.d.next = self.now.val().eop_rest;
             }
         }
-        self.user.next = self.out.q.val();
+        self.side.next = self.out.q.val();
         self.valid.next = self.out_valid.q.val();
     }
 }

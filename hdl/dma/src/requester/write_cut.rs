@@ -50,7 +50,9 @@ pub struct WriteCut {
     valid2: DFF<Bit>,
     tlp2: DFF<CutTlp>,
     line: Signal<Local, Bits<6>>,
-    cut: Signal<Local, Bit>,
+    /// The TLP ends.
+    /// The TLP ends.
+    cuts: Signal<Local, Bit>,
     end: Signal<Local, Bits<6>>,
     number: Signal<Local, Bits<4>>,
 }
@@ -82,13 +84,13 @@ impl Logic for WriteCut {
             self.beat.val().addr.get_bits::<6>(0) + self.beat.val().len.get_bits::<6>(0);
 
         // The last line of 2, 4, 8 or 16.
-        self.cut.next = self.last1.q.val()
+        self.cuts.next = self.last1.q.val()
             | (self.line1.q.val().get_bit(0)
                 & (self.line1.q.val().get_bit(1) | (self.size.q.val() == 0))
                 & (self.line1.q.val().get_bit(2) | (self.size.q.val() < 2))
                 & (self.line1.q.val().get_bit(3) | (self.size.q.val() < 3)));
         self.payload.next.data = self.data1.q.val();
-        self.payload.next.last = self.cut.val();
+        self.payload.next.last = self.cuts.val();
         self.payload_valid.next = self.valid1.q.val();
 
         self.number.next = 0.into();
@@ -96,7 +98,7 @@ impl Logic for WriteCut {
             self.number.next = self.count.q.val();
         }
         if self.valid1.q.val() {
-            self.open.d.next = !self.cut.val();
+            self.open.d.next = !self.cuts.val();
             self.count.d.next = self.number.val() + 1;
             if !self.open.q.val() {
                 self.tlp2.d.next.addr = (bit_cast::<62, 52>(self.addr1.q.val().get_bits::<52>(12))
@@ -117,7 +119,7 @@ impl Logic for WriteCut {
         self.tlp2.d.next.last_byte = self.end.val().get_bits::<2>(0);
         self.tlp2.d.next.more = self.number.val();
         self.tlp2.d.next.closes = self.last1.q.val();
-        self.valid2.d.next = self.valid1.q.val() & self.cut.val();
+        self.valid2.d.next = self.valid1.q.val() & self.cuts.val();
         self.tlp.next = self.tlp2.q.val();
         self.tlp_valid.next = self.valid2.q.val();
     }
