@@ -13,8 +13,8 @@ use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::dma::{DmaReadBeat, DmaReadReq};
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 
-/// Time-out of a read (log2 of core cycles): 67 ms at 250 MHz, between the block's own ranges A and B (PCIe Base 2.8), so that it acts
-/// only when the block's is switched off.
+/// Time-out of a read (log2 of core cycles): 67 ms at 250 MHz, above the 50 ms at which the default range of the PCIe block's own time-out ends
+/// (PCIe Base 2.8), so it acts only when that one is switched off.
 pub const DEFAULT_LOG2_TIMEOUT: usize = 24;
 /// Steps in which the time-out is measured (log2).
 const STEPS_LOG2: usize = 4;
