@@ -11,6 +11,8 @@ use std::collections::VecDeque;
 const BYTES: usize = 0x1000;
 /// Loads under way at most: so few that the engine always wants more, so that no store passes one that waits for it.
 const LOADS: usize = 8;
+/// Words stored but not yet in the registers: what the block's flow control lets the host send.
+const STORE_WORDS: usize = 256;
 /// Cycles from an access to its answer.
 const LATENCY: u64 = 6;
 
@@ -20,6 +22,8 @@ pub struct Processor {
     registers: Vec<u8>,
     waiting: Vec<(u8, Result<Vec<u8>, Status>)>,
     answers: VecDeque<(u64, u64)>,
+    /// Words on their way to the registers.
+    storing: usize,
     pub loads: usize,
     /// Loads that are too long.
     pub refused: usize,
@@ -34,6 +38,7 @@ impl Processor {
             registers: vec![0; BYTES],
             waiting: Vec::new(),
             answers: VecDeque::new(),
+            storing: 0,
             loads: 0,
             refused: 0,
             stores: 0,
@@ -44,6 +49,9 @@ impl Processor {
     pub fn act(&mut self, root: &mut Root, base: u64, rng: &mut ChaCha8Rng) {
         let longest = root.config().max_payload;
         if rng.gen() {
+            if self.storing >= STORE_WORDS {
+                return;
+            }
             let len = match rng.gen_range(0..8) {
                 0 => rng.gen_range(1..=longest),
                 1..=3 => 64,
@@ -56,6 +64,7 @@ impl Processor {
             let bytes: Vec<u8> = (0..len).map(|_| rng.gen()).collect();
             self.seen[at..][..len].copy_from_slice(&bytes);
             root.host_write(base + at as u64, &bytes);
+            self.storing += (at + len).div_ceil(8) - at / 8;
             self.stores += 1;
         } else if self.waiting.len() < LOADS {
             let too_long = rng.gen_bool(0.1);
@@ -100,6 +109,7 @@ impl Processor {
         assert!(at % 8 == 0 && at < BYTES, "{access:?}");
         let word = &mut self.registers[at..][..8];
         if access.write {
+            self.storing -= 1;
             for (k, byte) in access.data.to_u64().to_le_bytes().iter().enumerate() {
                 if access.strobe.to_u64() >> k & 1 == 1 {
                     word[k] = *byte;

@@ -15,6 +15,10 @@ use rand::seq::SliceRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
+/// Room for the completions of all reads that the engine can have under way, 256 of 512 bytes, in pieces of 64: on a slow RC nearly all of
+/// them may wait.
+const RECEIVE_BYTES: usize = 256 * 512 / 64 * (64 + 20);
+
 /// Any host, any speed of its parts.
 fn random_host(rng: &mut ChaCha8Rng) -> (BlockConfig, RootConfig) {
     let default = RootConfig::default();
@@ -32,6 +36,7 @@ fn random_host(rng: &mut ChaCha8Rng) -> (BlockConfig, RootConfig) {
     };
     let block = BlockConfig {
         straddle_rc: rng.gen(),
+        receive_bytes: RECEIVE_BYTES,
         pause: *[0.0, 0.3].choose(rng).unwrap(),
         ..BlockConfig::default()
     };
