@@ -1,5 +1,8 @@
-//! Logic depth of the requester, on the netlist of Yosys for UltraScale+.
+//! Logic depth of the PCIe engine's parts and of the whole, on the netlist of Yosys for UltraScale+.
 
+use ferroce_dma::completer::CqAccess;
+use ferroce_dma::msix::{MsixTable, MAX_VECTORS_LOG2};
+use ferroce_dma::pcie_engine::PcieEngine;
 use ferroce_dma::reader::deliver::Deliver;
 use ferroce_dma::reader::rc_intake::RcIntake;
 use ferroce_dma::reader::read_split::ReadSplit;
@@ -56,4 +59,20 @@ fn requester_tx_meets_the_core_clock() {
 #[test]
 fn requester_tx_without_straddling_meets_the_core_clock() {
     check("requester_tx_one_a_beat", || RequesterTx::new(false));
+}
+
+#[test]
+fn completer_meets_the_core_clock() {
+    check("cq_access", CqAccess::default);
+}
+
+#[test]
+fn interrupts_meet_the_core_clock() {
+    check("msix_table", || MsixTable::new(MAX_VECTORS_LOG2));
+}
+
+/// The paths from block to block.
+#[test]
+fn whole_engine_meets_the_core_clock() {
+    check("pcie_engine", PcieEngine::default);
 }
