@@ -132,8 +132,7 @@ impl Expect {
         let rest = (0..valid.len() as u64)
             .map(|k| self.byte(start + k))
             .collect();
-        let (lower, count) = Self::span(ask);
-        self.answer(ask, 0, ask.dwords, lower, count, rest, valid);
+        self.answer(ask, 0, rest, valid);
     }
 
     /// Lower address and byte count of a memory read.
@@ -147,29 +146,20 @@ impl Expect {
 
     fn refuse(&mut self, ask: &Ask, status: u8) {
         self.unsupported += 1;
+        let mut rest = vec![ask.first | ask.last << 4, 0, 0, 0];
+        rest.extend(ask.descriptor().to_le_bytes());
+        let valid = vec![true; rest.len()];
+        self.answer(ask, status, rest, valid);
+    }
+
+    fn answer(&mut self, ask: &Ask, status: u8, rest: Vec<u8>, valid: Vec<bool>) {
+        let dwords = if status == 0 { ask.dwords } else { 0 };
         let (lower, count) = match ask.kind {
             READ | LOCKED_READ => Self::span(ask),
             COMPARE_SWAP => (0, ask.dwords * 2),
             4 | 5 => (0, ask.dwords * 4),
             _ => (0, 4),
         };
-        let mut rest = vec![ask.first | ask.last << 4, 0, 0, 0];
-        rest.extend(ask.descriptor().to_le_bytes());
-        let valid = vec![true; rest.len()];
-        self.answer(ask, status, 0, lower, count, rest, valid);
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn answer(
-        &mut self,
-        ask: &Ask,
-        status: u8,
-        dwords: usize,
-        lower: u64,
-        count: usize,
-        rest: Vec<u8>,
-        valid: Vec<bool>,
-    ) {
         // PCIe block's CC descriptor.
         let descriptor = u128::from(lower)
             | u128::from(ask.at) << 8
