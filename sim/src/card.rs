@@ -6,11 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ferroce_bridge::{BridgeError, ClockId, Clocks, Library, Model, Period, Port};
 use thiserror::Error;
 
-use crate::bar::BarPort;
-use crate::dma::{DmaConfig, DmaPort};
 use crate::link::{Frame, Link};
 use crate::mac::MacPort;
 use crate::memory::HostMemory;
+use crate::pcie::{PcieConfig, PciePort};
 use crate::time::{CORE_PERIOD_FS, MAC_HZ};
 
 /// A card stopped.
@@ -42,10 +41,8 @@ pub struct Card {
     core_clock: Port,
     mac_clocks: [Port; 2],
     cycle: u64,
-    /// The host's loads and stores.
-    pub bar: BarPort,
-    /// The host's end of the DMA port.
-    pub dma: DmaPort,
+    /// The host: PCIe block, link, root complex and processor.
+    pub host: PciePort,
     mac_port: MacPort,
     /// Frames on their way to this card.
     pub incoming: Link,
@@ -67,7 +64,7 @@ impl Card {
     pub fn new(
         index: usize,
         library: &Arc<Library>,
-        dma: DmaConfig,
+        pcie: PcieConfig,
         incoming: Link,
         seed: u64,
     ) -> Result<Self, BridgeError> {
@@ -83,8 +80,7 @@ impl Card {
             core_clock: library.port("core_clock")?,
             mac_clocks: [library.port("mac_tx_clock")?, library.port("mac_rx_clock")?],
             cycle: 0,
-            bar: BarPort::new(library)?,
-            dma: DmaPort::new(library, dma, seed)?,
+            host: PciePort::new(library, pcie, seed)?,
             mac_port: MacPort::new(library)?,
             incoming,
             outgoing: Vec::new(),
@@ -121,7 +117,7 @@ impl Card {
         while self.clocks.next_time() < until_fs {
             self.edge(&mut memory)?;
         }
-        let broken = self.dma.violation().or(self.mac_port.violation());
+        let broken = self.host.violation().or(self.mac_port.violation());
         match broken {
             None => Ok(()),
             Some(rule) => Err(CardError::Violation {
@@ -136,8 +132,7 @@ impl Card {
         let edges = self.clocks.advance();
         let (core_rises, mac_rises) = (edges.rises(self.core), edges.rises(self.mac));
         if core_rises {
-            self.dma.before_edge(&self.model, self.cycle);
-            self.bar.before_edge(&self.model);
+            self.host.before_edge(&self.model);
         }
         if mac_rises {
             let outgoing = &mut self.outgoing;
@@ -156,8 +151,7 @@ impl Card {
         self.model.eval()?;
         if core_rises {
             self.cycle += 1;
-            self.dma.after_edge(&mut self.model, memory, self.cycle);
-            self.bar.after_edge(&mut self.model);
+            self.host.after_edge(&mut self.model, memory);
         }
         if mac_rises {
             self.mac_port

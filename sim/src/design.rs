@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use ferroce_bridge::{BridgeError, Effort, Library, ModelSpec, Waiver};
 use ferroce_emit::{on_big_stack, Design, EmitError, WAIVERS};
-use ferroce_nic::{Nic, NicConfig};
+use ferroce_nic::{Card, NicConfig};
 use thiserror::Error;
 
 /// Name of the card's top module.
-pub const TOP: &str = "nic";
+pub const TOP: &str = "card";
 
 /// Choices in building a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub enum DesignError {
 /// # Errors
 /// The emitter refuses it.
 pub fn card(config: &NicConfig) -> Result<Design, EmitError> {
-    on_big_stack(|| ferroce_emit::emit(&Nic::new(*config), TOP))
+    on_big_stack(|| ferroce_emit::emit(&Card::new(*config), TOP))
 }
 
 /// A design for Verilator: one source, and the waivers of generated Verilog with their reasons.

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use ferroce_driver::{Bar, BarError, DmaBuffer, DmaError, DmaMemory};
 
-use crate::bar::BarAccess;
 use crate::card::lock;
 use crate::memory::{HostMemory, Unmapped};
+use crate::pcie::BarAccess;
 use crate::world::{World, WorldError};
 
 /// Core cycles after which a load that was not answered fails.
@@ -103,7 +103,7 @@ impl SimBar {
         let mut answer = None;
         self.sim
             .run_until("the answer to a BAR load", LOAD_TIMEOUT_CYCLES, || {
-                answer = self.sim.with(|w| w.card_mut(self.index).bar.answer());
+                answer = self.sim.with(|w| w.card_mut(self.index).host.answer());
                 Ok(answer.is_some())
             })
             .map_err(fail)?;
@@ -119,7 +119,7 @@ impl SimBar {
             store,
             width,
         };
-        self.sim.with(|w| w.card_mut(self.index).bar.push(access));
+        self.sim.with(|w| w.card_mut(self.index).host.push(access));
         Ok(())
     }
 }

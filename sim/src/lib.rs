@@ -1,10 +1,8 @@
 //! Cycle-accurate simulation of Ferroce cards: Verilated models behind a safe Rust interface, with
 //! host memory, cables, captures and the driver on top.
 
-pub mod bar;
 pub mod card;
 pub mod design;
-pub mod dma;
 pub mod host;
 pub mod link;
 pub mod load;

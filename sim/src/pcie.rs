@@ -8,8 +8,6 @@ use ferroce_pcie::root::{self, HostMemoryPort, RootConfig, RootStats, Scripted};
 use ferroce_pcie::usp::{AxisBeat, CcBeat, CqBeat, RcBeat, RqBeat, User};
 use serde::{Deserialize, Serialize};
 
-use crate::bar::BarAccess;
-use crate::dma::DmaStats;
 use crate::memory::HostMemory;
 use crate::ports::{StreamPort, MAX_WORDS};
 
@@ -39,6 +37,34 @@ impl HostMemoryPort for HostMemory {
     }
 }
 
+/// Accesses of the card to host memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct DmaStats {
+    /// Read requests.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Most reads outstanding at once.
+    pub most_outstanding: usize,
+    /// Accesses outside mapped memory.
+    pub faults: u64,
+}
+
+/// One load or store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BarAccess {
+    /// Byte offset in the BAR, a multiple of the access width.
+    pub offset: u32,
+    /// What to store; `None` loads.
+    pub store: Option<u64>,
+    /// Bytes: 4 or 8.
+    pub width: u8,
+}
+
 /// A load that the card has not answered, or whose answer was not fetched.
 #[derive(Debug)]
 struct Load {
@@ -64,11 +90,6 @@ pub struct PciePort {
 }
 
 impl PciePort {
-    /// Whether a card has the streams of the PCIe block.
-    pub fn fits(library: &Library) -> bool {
-        library.port("rq_data").is_ok()
-    }
-
     /// The host end of streams `rq`, `rc`, `cq` and `cc` and of ports `np_credit` and `limits`, and of `np_wanted` if there is one.
     ///
     /// # Errors

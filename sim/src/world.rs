@@ -10,9 +10,9 @@ use ferroce_bridge::{BridgeError, Library};
 use thiserror::Error;
 
 use crate::card::{Card, CardError};
-use crate::dma::DmaConfig;
 use crate::link::{Frame, Link, LinkConfig};
 use crate::pcap::{Capture, CaptureError};
+use crate::pcie::PcieConfig;
 use crate::time::CORE_PERIOD_FS;
 
 /// Shorter steps are not worth starting threads for.
@@ -35,8 +35,8 @@ pub struct WorldConfig {
     pub wiring: Wiring,
     /// Cables.
     pub link: LinkConfig,
-    /// Host side of the DMA ports.
-    pub dma: DmaConfig,
+    /// Hosts and the links to them.
+    pub pcie: PcieConfig,
     /// Seed of everything random.
     pub seed: u64,
     /// Capture file for every frame that a card sends.
@@ -107,7 +107,7 @@ impl World {
                 Card::new(
                     index,
                     library,
-                    config.dma,
+                    config.pcie,
                     Link::new(config.link, seed),
                     !seed,
                 )

@@ -98,7 +98,7 @@ fn targets_that_cannot_be_written() -> Result<()> {
     let done = wait(&pair, &sender.send_cq, 1)?;
     ensure!(done[0].status == Status::Success, "{done:?}");
     pair.sim.with(|world| world.run(1000))?;
-    ensure!(pair.sim.with(|world| world.card(1).dma.stats().faults) > 0);
+    ensure!(pair.sim.with(|world| world.card(1).host.stats().faults) > 0);
     works(&pair, &[VICTIM, 1])
 }
 

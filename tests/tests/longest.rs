@@ -81,7 +81,7 @@ impl Line {
     /// Which bytes have arrived, all of them right: begin and end of each piece.
     fn arrived(&self) -> Result<Vec<(u64, u64)>> {
         self.pair.sim.with(|world| {
-            let faults = world.card(1).dma.stats().faults;
+            let faults = world.card(1).host.stats().faults;
             ensure!(faults == 0, "{faults} accesses hit no memory");
             let memory = lock(world.card(1).memory());
             let pattern = memory.pattern(self.target.addr()).context("no pattern")?;

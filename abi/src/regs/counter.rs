@@ -86,6 +86,12 @@ counters! {
     Doorbells = 71, "doorbells", "Doorbells rung.";
     DoorbellsBad = 72, "doorbells_bad", "Doorbells for a queue that does not exist.";
     DoorbellsForeign = 73, "doorbells_foreign", "Doorbells in another page than their queue's.";
+    PcieReadsFailed = 80, "pcie_reads_failed", "Read TLPs of the card that were answered with an error.";
+    PcieReadTimeouts = 81, "pcie_read_timeouts", "Read TLPs of the card that were not answered in time.";
+    PcieUnexpected = 82, "pcie_unexpected", "Completions that answer no request of the card.";
+    PcieUnsupported = 83, "pcie_unsupported", "Requests of the host that were completed with an error.";
+    PcieDropped = 84, "pcie_dropped", "Posted requests of the host that were dropped.";
+    PcieDamaged = 85, "pcie_damaged", "Damaged requests of the host.";
 }
 
 impl Counter {

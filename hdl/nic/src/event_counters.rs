@@ -3,6 +3,7 @@
 use crate::counters::{Counters, CELLS};
 use crate::tx_monitor::TxEvents;
 use ferroce_abi::regs::Counter;
+use ferroce_dma::pcie_engine::PcieEvents;
 use ferroce_emit::prelude::*;
 use ferroce_roce_rx::events::RxEvents;
 
@@ -63,6 +64,8 @@ pub struct EventCounters {
     pub mac: Signal<In, MacEvents>,
     /// Of the host side.
     pub host: Signal<In, HostEvents>,
+    /// Of the PCIe engine.
+    pub pcie: Signal<In, PcieEvents>,
     /// Counter to read.
     pub number: Signal<In, Bits<7>>,
     /// Its value [`ferroce_rtl::ram::RAM_LATENCY`] cycles later.
@@ -70,14 +73,16 @@ pub struct EventCounters {
     counters: Counters,
     mac_now: DFF<MacEvents>,
     host_now: DFF<HostEvents>,
+    pcie_now: DFF<PcieEvents>,
 }
 
 impl Logic for EventCounters {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(self, clock, mac_now, host_now);
+        dff_setup!(self, clock, mac_now, host_now, pcie_now);
         clock!(self, clock, counters);
         self.mac_now.d.next = self.mac.val();
+        self.pcie_now.d.next = self.pcie.val();
         self.host_now.d.next = self.host.val();
         self.counters.number.next = self.number.val();
         self.value.next = self.counters.value.val();
@@ -198,6 +203,18 @@ impl Logic for EventCounters {
             bit_cast::<16, 1>(self.host_now.q.val().bell_bad.into());
         self.counters.add[Counter::DoorbellsForeign as usize].next =
             bit_cast::<16, 1>(self.host_now.q.val().bell_foreign.into());
+        self.counters.add[Counter::PcieReadTimeouts as usize].next =
+            bit_cast::<16, 2>(self.pcie_now.q.val().read_timeouts);
+        self.counters.add[Counter::PcieReadsFailed as usize].next =
+            bit_cast::<16, 1>(self.pcie_now.q.val().read_failed.into());
+        self.counters.add[Counter::PcieUnexpected as usize].next =
+            bit_cast::<16, 1>(self.pcie_now.q.val().unexpected.into());
+        self.counters.add[Counter::PcieUnsupported as usize].next =
+            bit_cast::<16, 1>(self.pcie_now.q.val().unsupported.into());
+        self.counters.add[Counter::PcieDropped as usize].next =
+            bit_cast::<16, 1>(self.pcie_now.q.val().dropped.into());
+        self.counters.add[Counter::PcieDamaged as usize].next =
+            bit_cast::<16, 1>(self.pcie_now.q.val().damaged.into());
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tables, register window and top level of the card.
 
 pub mod bar;
+pub mod card;
 pub mod config;
 pub mod counters;
 pub mod cqe_writer;
@@ -11,6 +12,7 @@ pub mod ring_cfg;
 pub mod tx_monitor;
 pub mod wqe_cache;
 
+pub use card::Card;
 pub use config::{ConfigError, NicConfig};
 pub use nic::Nic;
 

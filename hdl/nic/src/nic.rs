@@ -8,6 +8,7 @@ use crate::mr_check::MrChecker;
 use crate::tx_monitor::TxMonitor;
 use crate::wqe_cache::WqeCache;
 use ferroce_abi::cqe::Status;
+use ferroce_dma::pcie_engine::PcieEvents;
 use ferroce_dma::read_arb::DmaReadArb;
 use ferroce_dma::read_demux::DmaReadDemux;
 use ferroce_dma::tags;
@@ -45,6 +46,8 @@ pub struct Nic {
     pub dma_read_data: StreamIn<DmaReadBeat>,
     /// Writes to host memory.
     pub dma_write: StreamOut<DmaWriteBeat>,
+    /// What the PCIe engine met, to be counted.
+    pub pcie: Signal<In, PcieEvents>,
     /// Frames to the MAC, with FCS, no bubble inside a frame.
     pub mac_tx: StreamOut<Beat>,
     /// A beat of a frame from the MAC, with FCS.
@@ -89,6 +92,7 @@ impl Nic {
             dma_read_req: StreamOut::default(),
             dma_read_data: StreamIn::default(),
             dma_write: StreamOut::default(),
+            pcie: Signal::default(),
             mac_tx: StreamOut::default(),
             mac_rx_data: Signal::default(),
             mac_rx_valid: Signal::default(),
@@ -220,6 +224,7 @@ impl Logic for Nic {
         self.monitor.beat.next = self.tx.frame.data.val();
         self.counters.rx.next = self.rx.events.val();
         self.counters.tx.next = self.monitor.events.val();
+        self.counters.pcie.next = self.pcie.val();
         self.counters.mac.next.bad_fcs = self.mac.rx_bad_fcs.val();
         self.counters.mac.next.runt = self.mac.rx_runt.val();
         self.counters.mac.next.oversize = self.mac.rx_oversize.val();

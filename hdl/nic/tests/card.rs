@@ -3,19 +3,17 @@
 use ferroce_abi::regs;
 use ferroce_bridge::{build, Effort, Model, ModelSpec, Port, Waiver};
 use ferroce_emit::prelude::*;
-use ferroce_emit::{on_big_stack, WAIVERS};
-use ferroce_nic::{Nic, NicConfig};
+use ferroce_emit::{emit, on_big_stack, Design, WAIVERS};
+use ferroce_nic::{Card, Nic, NicConfig};
 use ferroce_rtl::desc::bar::{BarReq, BarResp};
 
-fn spec(config: NicConfig) -> ModelSpec {
-    let design = on_big_stack(move || {
-        ferroce_emit::emit(&Nic::new(config), "nic").expect("the card can be printed")
-    });
+fn spec(top: &str, make: impl FnOnce() -> Design + Send) -> ModelSpec {
+    let design = on_big_stack(make);
     let waivers = WAIVERS
         .iter()
         .map(|waiver| Waiver::everywhere(waiver.rule, waiver.reason));
-    ModelSpec::new("nic")
-        .source("nic.v", design.verilog())
+    ModelSpec::new(top)
+        .source(format!("{top}.v"), design.verilog())
         .waive(waivers)
         .effort(Effort::Build)
 }
@@ -23,7 +21,8 @@ fn spec(config: NicConfig) -> ModelSpec {
 #[test]
 fn small_and_large_cards_are_clean() {
     for config in [NicConfig::SMALL, NicConfig::LARGE] {
-        let warnings = ferroce_bridge::lint(&spec(config)).expect("Verilator reads the card");
+        let card = move || emit(&Card::new(config), "card").expect("the card can be printed");
+        let warnings = ferroce_bridge::lint(&spec("card", card)).expect("Verilator reads the card");
         let lines: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         assert!(lines.is_empty(), "{}", lines.join("\n"));
     }
@@ -89,7 +88,8 @@ impl Window {
 
 #[test]
 fn a_card_says_what_it_is_and_counts_its_doorbells() {
-    let library = build(&spec(NicConfig::SMALL)).expect("the model builds");
+    let nic = || emit(&Nic::default(), "nic").expect("the card can be printed");
+    let library = build(&spec("nic", nic)).expect("the model builds");
     let port = |name: &str| library.port(name).expect("the card has the port");
     let mut window = Window {
         clock: port("core_clock"),

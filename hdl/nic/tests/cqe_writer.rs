@@ -130,8 +130,8 @@ impl Bench {
             enabled,
             base: queue.base,
             log_size: queue.log_size as u8,
- page: 0,
-};
+            page: 0,
+        };
         for slot in 0..1 << queue.log_size {
             self.memory.insert(queue.base + 32 * slot, [0; 32]);
         }

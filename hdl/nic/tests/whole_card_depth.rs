@@ -2,7 +2,7 @@
 //! neighbours are known.
 
 use ferroce_emit::on_big_stack;
-use ferroce_nic::{Nic, NicConfig};
+use ferroce_nic::{Card, NicConfig};
 use ferroce_report::analyse;
 
 /// Most LUT levels between registers at 250 MHz.
@@ -13,9 +13,9 @@ const MAC_LEVELS: Option<u32> = Some(5);
 /// Of the small card, whose blocks are the large one's with smaller RAMs; the blocks' own tests have the large sizes.
 #[test]
 fn the_card_meets_its_clocks() {
-    let design = on_big_stack(|| ferroce_emit::emit(&Nic::new(NicConfig::SMALL), "nic"))
+    let design = on_big_stack(|| ferroce_emit::emit(&Card::new(NicConfig::SMALL), "card"))
         .expect("the card has Verilog");
-    let report = analyse(&design.verilog(), "nic").expect("Yosys synthesises it");
+    let report = analyse(&design.verilog(), "card").expect("Yosys synthesises it");
     println!("{report}");
     for (clock, limit) in [
         ("core_clock", CORE_LEVELS),

@@ -42,7 +42,10 @@ fn only_the_own_page_rings() {
         }
         bench.idle(2000);
         assert_eq!((bench.sq.len(), bench.rq.len(), bench.cq.len()), (1, 1, 1));
-        assert_eq!((bench.rung, bench.bad, bench.foreign), (3 * 128, 0, 3 * 127));
+        assert_eq!(
+            (bench.rung, bench.bad, bench.foreign),
+            (3 * 128, 0, 3 * 127)
+        );
         assert_eq!(bench.sq[0].qp.to_u64(), 5);
         assert_eq!(bench.cq[0].cq.to_u64(), 2);
     });
@@ -68,7 +71,10 @@ fn pages_follow_the_configuration() {
         assert_eq!((rings(&mut bench, 5, 3), rings(&mut bench, 6, 3)), (1, 0));
         assert_eq!((rings(&mut bench, 5, 4), rings(&mut bench, 6, 4)), (0, 1));
         assert_eq!((rings(&mut bench, 3, 9), rings(&mut bench, 3, 0)), (0, 1));
-        assert_eq!(bench.execute(Command::QpToReset as u32, 5), CommandStatus::Ok);
+        assert_eq!(
+            bench.execute(Command::QpToReset as u32, 5),
+            CommandStatus::Ok
+        );
         ring_command(&mut bench, Command::QpResetToInit, 5, 77);
         assert_eq!((rings(&mut bench, 5, 3), rings(&mut bench, 5, 77)), (0, 1));
     });

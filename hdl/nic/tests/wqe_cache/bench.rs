@@ -99,8 +99,8 @@ impl Bench {
             enabled,
             base: queue.base,
             log_size: queue.log_size as u8,
- page: 0,
-};
+            page: 0,
+        };
         let words = ring.to_bits().expect("the ring fits its entry");
         self.cfg.push_back(cfg_write(table::SQ, qp, words));
     }

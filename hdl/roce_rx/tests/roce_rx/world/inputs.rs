@@ -63,8 +63,8 @@ impl World {
             enabled: true,
             base: 0x1000,
             log_size: 6,
- page: 0,
-};
+            page: 0,
+        };
         self.configure(table::SQ, qp, ring.to_bits().expect("fits"));
     }
 
