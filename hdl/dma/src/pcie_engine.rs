@@ -132,3 +132,7 @@ impl Logic for PcieEngine {
 }
 
 ferroce_emit::register_leaf!("pcie_engine", || PcieEngine::new(true, 8));
+ferroce_emit::register_leaf!("pcie_engine_plain", || PcieEngine::new(
+    false,
+    DEFAULT_LOG2_TIMEOUT
+));
