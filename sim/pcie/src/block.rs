@@ -48,7 +48,9 @@ pub struct BlockConfig {
     pub completion_timeout: Option<u64>,
     /// RQ and CC are not ready while this many link bytes wait.
     pub transmit_bytes: usize,
-    /// Completions that the card does not take may be this many bytes.
+    /// Completions that the block can hold. It advertises more to the host: the card must not ask for more than fits.
+    pub receive_headers: usize,
+    /// Bytes of them that it can hold, headers and payload, each rounded up to 16.
     pub receive_bytes: usize,
     /// Core cycles from a change of non-posted credits to its report, at most 16.
     pub credit_lag: usize,
@@ -70,7 +72,9 @@ impl Default for BlockConfig {
             // 50 ms, the longest of the default range.
             completion_timeout: Some(12_500_000),
             transmit_bytes: 2048,
-            receive_bytes: 65536,
+            // The UltraScale+ block; PG213 promises half the headers.
+            receive_headers: 256,
+            receive_bytes: 32768,
             credit_lag: 4,
             pause: 0.0,
         }
@@ -92,9 +96,14 @@ pub enum Violation {
     /// A tag names two requests.
     #[error("RQ: tag {0:#04x} is used while its request is outstanding")]
     TagInUse(u8),
-    /// Completions were not taken, though the card had asked for them.
-    #[error("RC: {0} bytes of completions wait, more than the block can hold")]
-    Overflow(usize),
+    /// The card asked for more than fits.
+    #[error("RC: {completions} completions of {bytes} bytes wait, more than the block can hold")]
+    Overflow {
+        /// Completions.
+        completions: usize,
+        /// Bytes of buffer.
+        bytes: usize,
+    },
 }
 
 /// The block and the host behind it.
@@ -200,6 +209,11 @@ impl Block {
     /// Requests of the card that wait for completions.
     pub fn outstanding(&self) -> usize {
         self.table.waiting()
+    }
+
+    /// Completions that the block holds: those that have not left on RC as a whole.
+    pub fn held_completions(&self) -> usize {
+        self.completions.len() + self.rc.held()
     }
 
     /// Before an edge: RQ is valid or not, and what it carries.
@@ -341,11 +355,12 @@ impl Block {
     }
 
     fn answer(&mut self, packet: RcPacket) {
-        self.completion_bytes += packet.bytes();
+        self.completion_bytes += packet.buffer_bytes();
         self.completions.push_back((self.posted, packet));
-        let waiting = self.completion_bytes + self.rc.unsent_bytes();
-        if waiting > self.config.receive_bytes {
-            self.violate(Violation::Overflow(waiting));
+        let completions = self.held_completions();
+        let bytes = self.completion_bytes + self.rc.held_bytes();
+        if completions > self.config.receive_headers || bytes > self.config.receive_bytes {
+            self.violate(Violation::Overflow { completions, bytes });
         }
     }
 
@@ -354,7 +369,7 @@ impl Block {
         let taken = self.posted_taken;
         while self.completions.front().is_some_and(|c| c.0 <= taken) {
             if let Some((_, packet)) = self.completions.pop_front() {
-                self.completion_bytes -= packet.bytes();
+                self.completion_bytes -= packet.buffer_bytes();
                 self.rc.push(packet);
             }
         }

@@ -1,4 +1,4 @@
-//! The reading half of the requester: cuts reads into TLPs ([`read_split`]), takes their completions apart
+//! The reading half of the requester: cuts reads into TLPs ([`read_split`]) as the block has room ([`read_budget`]), takes their completions apart
 //! ([`rc_intake`]) into a reorder buffer, and gives the data back in order ([`retire`], [`deliver`]).
 
 pub mod deliver;
@@ -7,6 +7,7 @@ pub mod rc_intake;
 pub mod rc_lane;
 pub mod rc_place;
 pub mod rc_segments;
+pub mod read_budget;
 pub mod read_cut;
 pub mod read_split;
 pub mod reorder_buffer;

@@ -1,5 +1,6 @@
 //! From DMA reads to read TLPs, each with a slot for its data.
 
+use super::read_budget::{ReadBudget, COMPLETION_HEADERS};
 use super::read_cut::ReadCut;
 use super::slot::{
     ReadIssue, ReadPiece, SlotEnd, SlotOpen, SlotRecord, PAYLOAD_LOG2, RQ_LOG2, SQ_LOG2,
@@ -18,7 +19,8 @@ use ferroce_rtl::sync_fifo::SyncFifo;
 /// Classes of reads: payload, SQ WQEs, RQ WQEs.
 pub const CLASSES: usize = 3;
 
-/// Every class has a FIFO, a cutter and a ring of its own; they share the TLP stream, round robin. A FIFO holds as many requests as
+/// Every class has a FIFO, a cutter and a ring of its own; they share the block's room for
+/// completions and the TLP stream, round robin. A FIFO holds as many requests as
 /// its client has tags, so a class that waits for slots never holds up the port.
 #[derive(LogicBlock, Module)]
 pub struct ReadSplit {
@@ -44,9 +46,12 @@ pub struct ReadSplit {
     pub record_valid: Signal<Out, Bit>,
     requests: [SyncFifo<DmaReadReq>; CLASSES],
     cuts: [ReadCut; CLASSES],
+    budget: ReadBudget,
     rings: [SlotRing; CLASSES],
     issues: Arb4<ReadIssue>,
     opened_reg: DFF<SlotOpen>,
+    opened_lines: DFF<Bits<4>>,
+    returned: DFF<Bits<4>>,
     record_reg: DFF<SlotRecord>,
     record_valid_reg: DFF<Bit>,
     tlps: Skid<RqTlp>,
@@ -54,6 +59,7 @@ pub struct ReadSplit {
     rq_half: Signal<Local, Bit>,
     taken: Signal<Local, ReadIssue>,
     go: Signal<Local, Bit>,
+    lines: Signal<Local, Bits<4>>,
 }
 
 /// A place for each of a client's tags, in LUT RAM: 86 bits are too few for a block RAM.
@@ -61,8 +67,13 @@ fn requests(log2_tags: usize) -> SyncFifo<DmaReadReq> {
     SyncFifo::with_style(log2_tags, 1, RamStyle::Distributed)
 }
 
-impl Default for ReadSplit {
-    fn default() -> Self {
+impl ReadSplit {
+    /// For a block that can hold `headers` completions of 64 bytes.
+    ///
+    /// # Panics
+    /// As [`ReadBudget::new`].
+    #[must_use]
+    pub fn new(headers: usize) -> Self {
         Self {
             clock: Signal::default(),
             limits: Signal::default(),
@@ -76,6 +87,7 @@ impl Default for ReadSplit {
             record_valid: Signal::default(),
             requests: [requests(PAYLOAD_LOG2), requests(SQ_LOG2), requests(RQ_LOG2)],
             cuts: std::array::from_fn(|_| ReadCut::default()),
+            budget: ReadBudget::new(headers),
             rings: [
                 SlotRing::new(tags::PAYLOAD, PAYLOAD_LOG2),
                 SlotRing::new(tags::SQ, SQ_LOG2),
@@ -83,6 +95,8 @@ impl Default for ReadSplit {
             ],
             issues: Arb4::default(),
             opened_reg: DFF::default(),
+            opened_lines: DFF::default(),
+            returned: DFF::default(),
             record_reg: DFF::default(),
             record_valid_reg: DFF::default(),
             tlps: Skid::default(),
@@ -90,15 +104,31 @@ impl Default for ReadSplit {
             rq_half: Signal::default(),
             taken: Signal::default(),
             go: Signal::default(),
+            lines: Signal::default(),
         }
+    }
+}
+
+/// For the UltraScale+ block.
+impl Default for ReadSplit {
+    fn default() -> Self {
+        Self::new(COMPLETION_HEADERS)
     }
 }
 
 impl Logic for ReadSplit {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(self, clock, opened_reg, record_reg, record_valid_reg);
-        clock!(self, clock, issues, tlps);
+        dff_setup!(
+            self,
+            clock,
+            opened_reg,
+            opened_lines,
+            returned,
+            record_reg,
+            record_valid_reg
+        );
+        clock!(self, clock, budget, issues, tlps);
 
         self.upper.next = self.request.data.val().tag.get_bit(7);
         self.rq_half.next = self.request.data.val().tag.get_bit(6);
@@ -109,7 +139,6 @@ impl Logic for ReadSplit {
             self.requests[i].input.data.next = self.request.data.val();
             self.cuts[i].limits.next = self.limits.val();
             StreamOut::<DmaReadReq>::join(&mut self.requests[i].output, &mut self.cuts[i].request);
-            StreamOut::<ReadPiece>::join(&mut self.cuts[i].piece, &mut self.rings[i].piece);
             self.rings[i].end.next = self.end.val();
             self.rings[i].freed.next = self.freed.val().get_bit(i);
         }
@@ -125,6 +154,18 @@ impl Logic for ReadSplit {
                 self.request.ready.next = self.requests[2].input.ready.val();
             }
         }
+
+        StreamOut::<ReadPiece>::join(&mut self.cuts[0].piece, &mut self.budget.payload);
+        StreamOut::<ReadPiece>::join(&mut self.cuts[1].piece, &mut self.budget.sq);
+        StreamOut::<ReadPiece>::join(&mut self.cuts[2].piece, &mut self.budget.rq);
+        StreamOut::<ReadPiece>::join(&mut self.budget.to_payload, &mut self.rings[0].piece);
+        StreamOut::<ReadPiece>::join(&mut self.budget.to_sq, &mut self.rings[1].piece);
+        StreamOut::<ReadPiece>::join(&mut self.budget.to_rq, &mut self.rings[2].piece);
+        self.budget.now.next = self.now.val();
+        self.budget.end.next = self.end.val();
+        self.budget.opened.next = self.opened_reg.q.val();
+        self.budget.opened_lines.next = self.opened_lines.q.val();
+        self.budget.returned.next = self.returned.q.val();
 
         StreamOut::<ReadIssue>::join(&mut self.rings[0].issue, &mut self.issues.in0);
         StreamOut::<ReadIssue>::join(&mut self.rings[1].issue, &mut self.issues.in1);
@@ -151,6 +192,12 @@ impl Logic for ReadSplit {
         self.opened_reg.d.next.lap = self.taken.val().lap;
         self.opened_reg.d.next.end = self.taken.val().end;
         self.opened.next = self.opened_reg.q.val();
+        self.lines.next = bit_cast::<4, 3>(self.taken.val().more_lines) + 1;
+        self.opened_lines.d.next = self.lines.val();
+        self.returned.d.next = 0.into();
+        if self.go.val() & self.taken.val().reserved & !self.taken.val().read {
+            self.returned.d.next = self.lines.val();
+        }
         self.record_valid_reg.d.next = self.go.val();
         self.record_reg.d.next.slot = self.taken.val().slot;
         self.record_reg.d.next.lap = self.taken.val().lap;

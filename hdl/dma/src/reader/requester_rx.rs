@@ -2,6 +2,7 @@
 
 use super::deliver::Deliver;
 use super::rc_intake::RcIntake;
+use super::read_budget::COMPLETION_HEADERS;
 use super::read_split::{ReadSplit, CLASSES};
 use super::reorder_buffer::ReorderBuffer;
 use super::retire::Retire;
@@ -61,6 +62,15 @@ impl RequesterRx {
     /// If `log2_timeout` is not 5 to 28.
     #[must_use]
     pub fn new(log2_timeout: usize) -> Self {
+        Self::with_headers(log2_timeout, COMPLETION_HEADERS)
+    }
+
+    /// [`Self::new`] for a block that can hold `headers` completions of 64 bytes.
+    ///
+    /// # Panics
+    /// As [`Self::new`] and [`super::read_budget::ReadBudget::new`].
+    #[must_use]
+    pub fn with_headers(log2_timeout: usize, headers: usize) -> Self {
         assert!(
             (STEPS_LOG2 + 1..=STEPS_LOG2 + 24).contains(&log2_timeout),
             "a time-out of 2^{log2_timeout} cycles"
@@ -79,7 +89,7 @@ impl RequesterRx {
             cycle: DFF::default(),
             now: DFF::default(),
             timeouts_reg: DFF::default(),
-            split: ReadSplit::default(),
+            split: ReadSplit::new(headers),
             intake: RcIntake::default(),
             buffer: ReorderBuffer::default(),
             retire: [

@@ -10,7 +10,7 @@ use ferroce_rtl::stream::{StreamIn, StreamOut};
 /// Reserve before issue: a piece takes the next slot of the ring, when its place has been given back. A place every two cycles.
 ///
 /// The slot's tag may be dead: the read timed out, and its completion may still come. Such a place is stepped over. After a
-/// round in which all were dead, pieces fail at once, until a tag is alive again.
+/// round in which all were dead, pieces fail at once, until a tag is alive again. A piece without a reservation fails at once, too.
 #[derive(LogicBlock, Module)]
 pub struct SlotRing {
     /// Clock.
@@ -43,6 +43,7 @@ pub struct SlotRing {
     open: Signal<Local, Bit>,
     void: Signal<Local, Bit>,
     go: Signal<Local, Bit>,
+    read: Signal<Local, Bit>,
 }
 
 impl SlotRing {
@@ -74,6 +75,7 @@ impl SlotRing {
             open: Signal::default(),
             void: Signal::default(),
             go: Signal::default(),
+            read: Signal::default(),
         }
     }
 }
@@ -119,13 +121,15 @@ impl Logic for SlotRing {
                 self.all_dead.d.next = self.skipped.q.val() == self.highest.val();
             }
         }
-        self.laps.wr_valid.next = self.go.val() & !self.dead.q.val();
+        self.read.next = !self.dead.q.val() & self.piece.data.val().reserved;
+        self.laps.wr_valid.next = self.go.val() & self.read.val();
         self.laps.wr_addr.next = bit_cast::<20, 8>(self.tail.q.val());
         self.laps.wr_data.next = !self.lap.q.val();
 
         self.issues.input.valid.next = self.go.val();
-        self.issues.input.data.next.read = !self.dead.q.val();
+        self.issues.input.data.next.read = self.read.val();
         self.issues.input.data.next.void = self.void.val();
+        self.issues.input.data.next.reserved = self.piece.data.val().reserved & !self.void.val();
         self.issues.input.data.next.slot = self.base.val() | self.tail.q.val();
         self.issues.input.data.next.lap = !self.lap.q.val();
         self.issues.input.data.next.addr = self.piece.data.val().addr;

@@ -96,6 +96,23 @@ impl Bench {
         }
     }
 
+    /// `cycles` in which pages are read as fast as the engine takes them; payload that came on the link, in Gb/s.
+    pub fn read_pages(&mut self, cycles: u64) -> f64 {
+        let before = self.block.root.stats().down;
+        for _ in 0..cycles {
+            if self.offered.is_none() {
+                self.offered = self.client.next_page(&mut self.rng);
+            }
+            self.cycle(0.0);
+        }
+        self.block.root.stats().down.payload_gbps(&before)
+    }
+
+    /// Completions that the block holds.
+    pub fn held_completions(&self) -> usize {
+        self.block.held_completions()
+    }
+
     /// Runs until nothing is under way.
     pub fn drain(&mut self) {
         let end = self.sim.cycle + PATIENCE;

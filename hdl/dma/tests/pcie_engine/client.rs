@@ -121,6 +121,17 @@ impl Client {
         })
     }
 
+    /// A payload read of a page, if there is a tag.
+    pub fn next_page(&mut self, rng: &mut ChaCha8Rng) -> Option<DmaReadReq> {
+        let tag = *self.free[0].front()?;
+        Some(DmaReadReq {
+            addr: (PATTERN + PAGE * rng.gen_range(0..256)).into(),
+            len: PAGE.into(),
+            tag: u64::from(tag).into(),
+            ordered: false,
+        })
+    }
+
     /// A read was taken.
     pub fn read_taken(&mut self, request: &DmaReadReq) {
         let (addr, tag) = (request.addr.to_u64(), request.tag.to_u64() as u8);

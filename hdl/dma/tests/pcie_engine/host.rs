@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 const BYTES: usize = 0x1000;
 /// Loads under way at most: so few that the engine always wants more, so that no store passes one that waits for it.
 const LOADS: usize = 8;
-/// Words stored but not yet in the registers: what the block's flow control lets the host send.
-const STORE_WORDS: usize = 256;
+/// Words stored but not yet in the registers: 32 KiB, what the posted credits of a block let the host send.
+const STORE_WORDS: usize = 4096;
 /// Cycles from an access to its answer.
 const LATENCY: u64 = 6;
 

@@ -4,6 +4,7 @@ mod bench;
 mod client;
 mod host;
 mod memory;
+mod rates;
 #[allow(dead_code)] // Each test uses its own part.
 #[path = "../common/sim.rs"]
 mod sim;
@@ -14,10 +15,6 @@ use ferroce_pcie::root::{RootConfig, Split};
 use rand::seq::SliceRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-
-/// Room for the completions of all reads that the engine can have under way, 256 of 512 bytes, in pieces of 64: on a slow RC nearly all of
-/// them may wait.
-const RECEIVE_BYTES: usize = 256 * 512 / 64 * (64 + 20);
 
 /// Any host, any speed of its parts.
 fn random_host(rng: &mut ChaCha8Rng) -> (BlockConfig, RootConfig) {
@@ -36,7 +33,6 @@ fn random_host(rng: &mut ChaCha8Rng) -> (BlockConfig, RootConfig) {
     };
     let block = BlockConfig {
         straddle_rc: rng.gen(),
-        receive_bytes: RECEIVE_BYTES,
         pause: *[0.0, 0.3].choose(rng).unwrap(),
         ..BlockConfig::default()
     };
@@ -63,6 +59,32 @@ fn everything_at_once(straddle: bool) {
         bench.drain();
         bench.check();
     }
+}
+
+/// Completions pass no store of the host, so registers that take none let all that was asked for pile up in the block: it must fit, and
+/// the block must be full of it or there is nothing to see.
+#[test]
+fn completions_behind_stores_that_wait_fit_into_the_block() {
+    let mut rng = sim::random();
+    let root = RootConfig {
+        max_payload: 128,
+        split: Split::Random,
+        ..RootConfig::default()
+    };
+    let mut bench = Bench::new(BlockConfig::default(), root, rng.gen());
+    let load = Load {
+        reads: 1.0,
+        writes: 0.2,
+        host: 0.2,
+        stall: 1.0,
+    };
+    bench.run(6_000, load);
+    let held = bench.held_completions();
+    println!("{held} completions wait");
+    assert!(held > 100, "{held} completions wait");
+    bench.run(6_000, Load { stall: 0.3, ..load });
+    bench.drain();
+    bench.check();
 }
 
 #[test]

@@ -20,6 +20,8 @@ pub const LOG2_TIMEOUT: usize = 13;
 pub struct BenchConfig {
     /// Most bytes of a read: 128 shifted left by this.
     pub max_read_req: u8,
+    /// Completions that the PCIe block can hold.
+    pub headers: usize,
     /// The host.
     pub host: HostConfig,
     /// Probability that a client has a request.
@@ -63,7 +65,9 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(config: BenchConfig, rng: ChaCha8Rng) -> Self {
-        let mut sim = Sim::new("requester_rx", || RequesterRx::new(LOG2_TIMEOUT));
+        let mut sim = Sim::new("requester_rx", || {
+            RequesterRx::with_headers(LOG2_TIMEOUT, config.headers)
+        });
         sim.set(
             "limits",
             &PcieLimits {
@@ -75,7 +79,7 @@ impl Bench {
             sim,
             config,
             clients: Clients::new(config.max_read_req),
-            host: Host::new(config.host),
+            host: Host::new(config.host, config.headers),
             rng,
             counts: Counts::default(),
             request: None,

@@ -5,10 +5,12 @@ use crate::client::CLASSES;
 use crate::fates::Fate;
 use crate::host::HostConfig;
 use crate::sim::random;
+use ferroce_dma::reader::read_budget::COMPLETION_HEADERS;
 
 /// Reads of 64 bytes, one slot each, at once.
 const CONFIG: BenchConfig = BenchConfig {
     max_read_req: 2,
+    headers: COMPLETION_HEADERS,
     host: HostConfig {
         straddle: true,
         boundary: 64,
@@ -28,14 +30,21 @@ const CONFIG: BenchConfig = BenchConfig {
 
 /// `count` reads of 64 bytes by a class.
 fn burst(bench: &mut Bench, class: usize, count: usize, fate: Fate) {
+    burst_of(bench, class, count, 64, fate);
+}
+
+/// `count` reads of one piece of `len` bytes by a class.
+fn burst_of(bench: &mut Bench, class: usize, count: usize, len: u64, fate: Fate) {
     let (mut asked, mut read) = (0, 0);
     while asked < count || read < count {
         bench.cycle(
             &mut |clients, _| {
                 let more = asked < count;
                 asked += usize::from(more);
-                more.then(|| clients.request(class, 64 * asked as u64, 64, false))
-                    .flatten()
+                more.then(|| {
+                    clients.request(class, len.next_power_of_two() * asked as u64, len, false)
+                })
+                .flatten()
             },
             &mut |_| {
                 read += 1;
@@ -117,5 +126,58 @@ fn without_a_tag_alive_reads_fail_at_once_until_one_is_answered() {
     }
     assert_eq!(bench.clients.failed, 286);
     assert_eq!(bench.clients.answered, 286 + 256);
+    bench.check_counts();
+}
+
+#[test]
+fn dead_reads_keep_their_room_and_reads_fail_at_once_until_it_is_back() {
+    let mut bench = Bench::new(CONFIG, random());
+    // All room but one line.
+    burst_of(&mut bench, 0, 31, 512, Fate::Late);
+    burst_of(&mut bench, 1, 1, 448, Fate::Late);
+    let wait = |bench: &mut Bench, most: u64| {
+        let end = bench.now() + most;
+        while !bench.clients.idle() {
+            bench.cycle(&mut |_, _| None, &mut |_| panic!("there is no room"));
+            assert!(bench.now() < end, "{most} cycles");
+        }
+    };
+    wait(&mut bench, 2 << LOG2_TIMEOUT);
+    assert_eq!((bench.clients.failed, bench.counts.timeouts), (32, 32));
+
+    // There are slots, but no room: each class's reads fail, without a time-out.
+    let mut asked = 0;
+    while asked < 90 {
+        bench.cycle(
+            &mut |clients, _| {
+                asked += 1;
+                clients.request(asked % 3, 4096 * asked as u64, 128, false)
+            },
+            &mut |_| panic!("there is no room"),
+        );
+        bench.clients.fail_all();
+    }
+    // The last one is taken.
+    bench.cycle(&mut |_, _| None, &mut |_| panic!("there is no room"));
+    bench.clients.fail_all();
+    wait(&mut bench, 2_000);
+    assert_eq!((bench.clients.failed, bench.counts.timeouts), (122, 32));
+
+    // One line is left, and reads that need no more go on, one at a time.
+    for class in 0..CLASSES.len() {
+        burst(&mut bench, class, 20, Fate::Good);
+    }
+    wait(&mut bench, 2_000);
+    assert_eq!((bench.clients.failed, bench.clients.answered), (122, 182));
+
+    // The late answers bring all room back.
+    while !bench.host.idle() {
+        bench.cycle(&mut |_, _| None, &mut |_| Fate::Good);
+    }
+    bench.drain(100);
+    assert_eq!(bench.host.outstanding(), 0);
+    burst_of(&mut bench, 0, 100, 512, Fate::Good);
+    bench.drain(10_000);
+    assert_eq!(bench.clients.failed, 122);
     bench.check_counts();
 }

@@ -10,6 +10,9 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use std::collections::VecDeque;
 
+/// Completions of all slots of the card.
+pub const ALL_SLOTS: usize = 8 * 256;
+
 /// How a host answers.
 #[derive(Clone, Copy, Debug)]
 pub struct HostConfig {
@@ -45,6 +48,8 @@ struct Answer {
 struct Outstanding {
     tag: u8,
     request: usize,
+    /// Multiples of 64 bytes that it touches.
+    lines: usize,
     answers: VecDeque<Answer>,
     failed: bool,
     times_out: bool,
@@ -60,6 +65,8 @@ struct Leaving {
 /// The host.
 pub struct Host {
     config: HostConfig,
+    /// Completions that the block can hold.
+    headers: usize,
     outstanding: Vec<Outstanding>,
     encoder: RcEncoder,
     leaving: VecDeque<Leaving>,
@@ -74,9 +81,10 @@ pub struct Host {
 }
 
 impl Host {
-    pub fn new(config: HostConfig) -> Self {
+    pub fn new(config: HostConfig, headers: usize) -> Self {
         Self {
             config,
+            headers,
             outstanding: Vec::new(),
             encoder: RcEncoder::new(config.straddle),
             leaving: VecDeque::new(),
@@ -132,11 +140,18 @@ impl Host {
         self.outstanding.push(Outstanding {
             tag,
             request: piece.request,
+            lines: ((piece.addr + piece.len).div_ceil(64) - piece.addr / 64) as usize,
             answers,
             // A discontinued completion counts when it leaves.
             failed: fate.fails() && !fate.times_out() && fate != Fate::Discontinued,
             times_out: fate.times_out(),
         });
+        let lines: usize = self.outstanding.iter().map(|read| read.lines).sum();
+        assert!(
+            lines <= self.headers,
+            "{lines} completions may come, the block has room for {}",
+            self.headers
+        );
     }
 
     /// Answers without errors.

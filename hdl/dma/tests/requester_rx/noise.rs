@@ -4,6 +4,7 @@ use crate::bench::{Bench, BenchConfig, LOG2_TIMEOUT};
 use crate::fates::Fate;
 use crate::host::HostConfig;
 use crate::sim::random;
+use ferroce_dma::reader::read_budget::COMPLETION_HEADERS;
 use rand::Rng;
 
 #[test]
@@ -11,6 +12,7 @@ fn reads_go_on_after_noise() {
     let mut bench = Bench::new(
         BenchConfig {
             max_read_req: 2,
+            headers: COMPLETION_HEADERS,
             host: HostConfig {
                 straddle: true,
                 boundary: 64,

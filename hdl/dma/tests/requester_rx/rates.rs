@@ -2,12 +2,14 @@
 
 use crate::bench::{Bench, BenchConfig, LOG2_TIMEOUT};
 use crate::fates::Fate;
-use crate::host::HostConfig;
+use crate::host::{HostConfig, ALL_SLOTS};
 use crate::sim::random;
 use rand::Rng;
 
 const CONFIG: BenchConfig = BenchConfig {
     max_read_req: 2,
+    // So that RC alone sets the pace.
+    headers: ALL_SLOTS,
     host: HostConfig {
         straddle: true,
         boundary: 64,

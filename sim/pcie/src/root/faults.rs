@@ -92,6 +92,11 @@ impl Script {
         self.entries.push(entry);
     }
 
+    /// Takes out all that has not happened.
+    pub fn clear(&mut self) -> Vec<Scripted> {
+        std::mem::take(&mut self.entries)
+    }
+
     /// Takes out what befalls a completion.
     pub fn take(&mut self, read: u64, piece: usize) -> Option<Fault> {
         let mut entries = self.entries.iter();

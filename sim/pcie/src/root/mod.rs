@@ -141,6 +141,11 @@ impl Root {
         self.reads.script(entry);
     }
 
+    /// Calls off what was scripted and has not happened, and returns it.
+    pub fn unscript(&mut self) -> Vec<Scripted> {
+        self.reads.unscript()
+    }
+
     /// Puts a packet of the card on the link.
     pub fn send(&mut self, tlp: Tlp) {
         if let Tlp::Request(request) = &tlp {

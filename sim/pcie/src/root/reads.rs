@@ -77,6 +77,11 @@ impl Reads {
         self.script.add(entry);
     }
 
+    /// Calls off the misfortunes that have not happened and returns them.
+    pub fn unscript(&mut self) -> Vec<Scripted> {
+        self.script.clear()
+    }
+
     /// Reads that are not answered.
     pub fn len(&self) -> usize {
         self.pending.len()

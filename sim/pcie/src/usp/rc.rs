@@ -11,6 +11,9 @@ use crate::tlp::Completion;
 /// Where TLPs may start in a beat: multiples of this many bytes.
 const START: usize = 16;
 
+/// Unit of flow control, in bytes.
+const CREDIT: usize = 16;
+
 /// What the block found out about a completion (PG213, requester completion descriptor).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -87,7 +90,12 @@ impl RcPacket {
         COMPLETION_BYTES + self.completion.payload.len()
     }
 
-    /// Of those, the ones that `byte_en` marks.
+    /// Bytes of the block's buffer that it takes: header and payload, each in units of 16 as flow control counts them.
+    pub fn buffer_bytes(&self) -> usize {
+        CREDIT + self.completion.payload.len().next_multiple_of(CREDIT)
+    }
+
+    /// Of the TLP's bytes, the ones that `byte_en` marks.
     fn valid(&self) -> Range<usize> {
         let start = COMPLETION_BYTES + usize::from(self.completion.lower_address % 4);
         start..start + self.completion.bytes()
@@ -99,8 +107,10 @@ impl RcPacket {
 pub struct RcEncoder {
     straddle: bool,
     queue: VecDeque<RcPacket>,
-    /// Bytes of the TLPs in it.
+    /// Buffer bytes of the TLPs in it.
     queued_bytes: usize,
+    /// Buffer bytes of the TLP under way.
+    loaded_bytes: usize,
     /// Descriptor and payload of the TLP under way.
     bytes: Vec<u8>,
     /// Of them, those that `byte_en` marks.
@@ -116,6 +126,7 @@ impl RcEncoder {
             straddle,
             queue: VecDeque::new(),
             queued_bytes: 0,
+            loaded_bytes: 0,
             bytes: Vec::new(),
             valid: 0..0,
             sent: 0,
@@ -124,13 +135,21 @@ impl RcEncoder {
 
     /// Queues a completion.
     pub fn push(&mut self, packet: RcPacket) {
-        self.queued_bytes += packet.bytes();
+        self.queued_bytes += packet.buffer_bytes();
         self.queue.push_back(packet);
     }
 
-    /// Bytes, descriptors included, that have not left.
-    pub fn unsent_bytes(&self) -> usize {
-        self.queued_bytes + self.bytes.len() - self.sent
+    /// Completions that have not left as a whole.
+    pub fn held(&self) -> usize {
+        self.queue.len() + usize::from(self.sent < self.bytes.len())
+    }
+
+    /// Buffer bytes that they take.
+    pub fn held_bytes(&self) -> usize {
+        match self.sent < self.bytes.len() {
+            true => self.queued_bytes + self.loaded_bytes,
+            false => self.queued_bytes,
+        }
     }
 
     /// Whether everything has left.
@@ -179,7 +198,8 @@ impl RcEncoder {
     }
 
     fn load(&mut self, packet: &RcPacket) {
-        self.queued_bytes -= packet.bytes();
+        self.queued_bytes -= packet.buffer_bytes();
+        self.loaded_bytes = packet.buffer_bytes();
         self.bytes.clear();
         let descriptor = packet.descriptor().to_le_bytes();
         self.bytes

@@ -214,17 +214,33 @@ fn broken_rules_are_reported() {
     bench.send(&[write(BASE, &[1; 260])]);
     bench.step();
     assert!(matches!(bench.block.violation(), Some(Violation::Rq(_))));
-    // Completions that nobody takes: 64 reads of 512 bytes and descriptors are less than the buffer, 256 are more.
-    let mut bench = Bench::steady();
+}
+
+/// Reads of `len` bytes with all tags whose completions nobody takes: how many completions of how many bytes are too many.
+fn overflow(max_payload: usize, len: usize) -> Option<(usize, usize)> {
+    let root = RootConfig {
+        max_payload,
+        ..RootConfig::default()
+    };
+    let mut bench = Bench::new(BlockConfig::default(), root, 0);
     bench.rc_ready = false;
-    let requests: Vec<Request> = (0..64).map(|tag| read(BASE, 512, tag)).collect();
+    let requests: Vec<Request> = (0..=255).map(|tag| read(BASE, len, tag)).collect();
     bench.send(&requests);
-    bench.run(2000);
-    let requests: Vec<Request> = (64..=255).map(|tag| read(BASE, 512, tag)).collect();
-    bench.send(&requests);
-    (0..2000).for_each(|_| bench.step());
-    assert!(matches!(
-        bench.block.violation(),
-        Some(Violation::Overflow(_))
-    ));
+    (0..4000).for_each(|_| bench.step());
+    match bench.block.violation()? {
+        Violation::Overflow { completions, bytes } => Some((completions, bytes)),
+        rule => panic!("{rule}"),
+    }
+}
+
+#[test]
+fn completions_that_do_not_fit_are_reported() {
+    // A header and 256 bytes are 272; 120 of them are 32640 bytes.
+    assert_eq!(overflow(256, 512), Some((121, 121 * 272)));
+    // Completions of 128 and of 8 bytes are 176 with their headers, so that 256 headers are gone before 32 KiB.
+    let (completions, bytes) = overflow(128, 136).expect("more than 256 headers");
+    assert_eq!(completions, 257);
+    assert!((257 * 32..32768).contains(&bytes));
+    // All tags with a completion each.
+    assert_eq!(overflow(256, 64), None);
 }
