@@ -1,6 +1,7 @@
 //! Descriptors that only the transmit pipeline's own blocks exchange.
 
 use ferroce_emit::prelude::*;
+use ferroce_rtl::desc::tx::TxPkt;
 use ferroce_rtl::header::InsertPlan;
 
 /// Longest header of a frame in bytes: Ethernet 14, IPv4 20, UDP 8, BTH 12, RETH 16, ImmDt 4.
@@ -24,11 +25,46 @@ pub struct FetchReq {
     pub len: Bits<13>,
 }
 
-/// All payload of one packet has arrived, in packet order.
+/// A packet of the sender, and where it comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct Request {
+    /// The packet.
+    pub pkt: TxPkt,
+    /// SQ index of its WQE.
+    pub wqe: Bits<16>,
+    /// Changes with every rewind of the QP: packets before and behind it are told apart.
+    pub turn: Bits<8>,
+    /// Changes with every configuration of the QP.
+    pub life: Bits<8>,
+}
+
+/// A QP was configured: packets of other lives are not sent any more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct LifeWrite {
+    /// In this cycle.
+    pub valid: Bit,
+    /// QP index.
+    pub qp: Bits<14>,
+    /// Its packets have this from now on.
+    pub life: Bits<8>,
+}
+
+/// All payload of one packet has arrived in the reorder buffer, in packet order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct Fetched {
-    /// A read failed: the payload was thrown away, no beats follow.
+    /// Its beats, 1 to 65.
+    pub beats: Bits<7>,
+    /// A read failed.
     pub err: Bit,
+}
+
+/// What becomes of one packet's payload, in packet order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct FetchJob {
+    /// Its beats, 1 to 65.
+    pub beats: Bits<7>,
+    /// They are thrown away.
+    pub drop: Bit,
 }
 
 /// Header of a frame, and how its payload comes behind it.
@@ -40,7 +76,7 @@ pub struct TxHdr {
     pub plan: InsertPlan,
 }
 
-/// A packet was dropped because its payload could not be read from host memory.
+/// The payload of a packet, which was dropped, could not be read from host memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct FetchError {
     /// Dropped in this cycle.

@@ -1,10 +1,10 @@
 //! Payload fetch: host memory reads with many outstanding, data in packet order.
 
-use crate::desc::{FetchReq, Fetched};
+use crate::desc::{FetchJob, FetchReq, Fetched};
 use crate::fetch_collect::FetchCollect;
 use crate::fetch_issue::{FetchIssue, FetchOrder};
 use crate::fetch_read::FetchRead;
-use crate::fetch_release::{FetchJob, FetchRelease};
+use crate::fetch_release::FetchRelease;
 use crate::fetch_split::{FetchPart, FetchSplit};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::dma::{DmaReadBeat, DmaReadReq};
@@ -17,8 +17,8 @@ pub const DEFAULT_LOG2_BEATS: usize = 10;
 /// DMA tags (log2): payloads of 128 bytes keep 16 KiB under way.
 pub const DEFAULT_LOG2_TAGS: usize = 7;
 
-/// Fetches payloads in the order of `from`. `fetched` says of each that all of it has arrived, and `payload` then has its beats
-/// unless it failed.
+/// Fetches payloads in the order of `from`. `fetched` says of each that all of it has arrived; `job` says whether it is wanted, and then
+/// `payload` has its beats.
 ///
 /// Nothing here waits for anything later: reads are issued when there is room for their answers, answers are always
 /// taken, and room is freed in the order of issue.
@@ -34,7 +34,9 @@ pub struct PayloadFetch {
     pub dma_data: StreamIn<DmaReadBeat>,
     /// Complete payloads.
     pub fetched: StreamOut<Fetched>,
-    /// Their beats, address-aligned.
+    /// What becomes of each of them.
+    pub job: StreamIn<FetchJob>,
+    /// Beats of those that are wanted, address-aligned.
     pub payload: StreamOut<Bits<512>>,
     split: FetchSplit,
     issue: FetchIssue,
@@ -57,6 +59,7 @@ impl PayloadFetch {
             dma_req: StreamOut::default(),
             dma_data: StreamIn::default(),
             fetched: StreamOut::default(),
+            job: StreamIn::default(),
             payload: StreamOut::default(),
             split: FetchSplit::default(),
             issue: FetchIssue::new(tag_base, log2_tags, log2_beats),
@@ -87,7 +90,7 @@ impl Logic for PayloadFetch {
         self.collect.base.next = self.issue.base.val();
         self.release.end.next = self.collect.end.val();
         self.read.store.next = self.collect.store.val();
-        StreamOut::<FetchJob>::join(&mut self.release.job, &mut self.read.job);
+        StreamIn::<FetchJob>::link(&mut self.job, &mut self.read.job);
         StreamOut::<Fetched>::link(&mut self.fetched, &mut self.release.fetched);
         StreamOut::<Bits<512>>::link(&mut self.payload, &mut self.read.payload);
     }

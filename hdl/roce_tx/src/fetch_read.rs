@@ -1,7 +1,7 @@
 //! Reads complete packets out of the reorder buffer.
 
+use crate::desc::FetchJob;
 use crate::fetch_collect::FetchStore;
-use crate::fetch_release::FetchJob;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
 use ferroce_rtl::ram::{Ram, RAM_LATENCY};
@@ -30,7 +30,7 @@ pub struct FetchRead {
     /// One is left.
     ends: DFF<Bit>,
     busy: DFF<Bit>,
-    err: DFF<Bit>,
+    drop: DFF<Bit>,
     step_reg: DFF<Bit>,
     reads: Delay<Bit>,
     beats: SyncFifo<Bits<512>>,
@@ -53,7 +53,7 @@ impl FetchRead {
             left: DFF::default(),
             ends: DFF::default(),
             busy: DFF::default(),
-            err: DFF::default(),
+            drop: DFF::default(),
             step_reg: DFF::default(),
             reads: Delay::new(RAM_LATENCY),
             beats: SyncFifo::new_with_reserve(FIFO_LOG2, RAM_LATENCY + 2),
@@ -73,7 +73,7 @@ impl Default for FetchRead {
 impl Logic for FetchRead {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(self, clock, place, left, ends, busy, err, step_reg);
+        dff_setup!(self, clock, place, left, ends, busy, drop, step_reg);
         clock!(self, clock, buffer, reads, beats);
 
         self.buffer.wr_valid.next = self.store.val().valid;
@@ -92,11 +92,11 @@ impl Logic for FetchRead {
             self.busy.d.next = self.job.valid.val();
             self.left.d.next = self.job.data.val().beats;
             self.ends.d.next = self.job.data.val().beats == 1;
-            self.err.d.next = self.job.data.val().err;
+            self.drop.d.next = self.job.data.val().drop;
         }
 
         self.buffer.rd_addr.next = bit_cast::<20, 16>(self.place.q.val());
-        self.reads.data_in.next = self.step.val() & !self.err.q.val();
+        self.reads.data_in.next = self.step.val() & !self.drop.q.val();
         self.step_reg.d.next = self.step.val();
         self.freed.next = self.step_reg.q.val();
         self.beats.input.valid.next = self.reads.data_out.val();

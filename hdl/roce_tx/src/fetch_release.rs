@@ -8,17 +8,8 @@ use ferroce_rtl::lutram::Lutram;
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 use ferroce_rtl::sync_fifo::SyncFifo;
 
-/// Complete packets that wait for the gate or the reader; both take one in a few cycles.
+/// Complete packets that wait for the gate, which takes one in a few cycles.
 const FIFO_LOG2: usize = 4;
-
-/// A complete packet in the reorder buffer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
-pub struct FetchJob {
-    /// Its beats, 1 to 65.
-    pub beats: Bits<7>,
-    /// A read failed: throw them away.
-    pub err: Bit,
-}
 
 /// What the last answer to a tag was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
@@ -39,9 +30,7 @@ pub struct FetchRelease {
     pub order: StreamIn<FetchOrder>,
     /// Complete reads.
     pub end: Signal<In, FetchEnd>,
-    /// Complete packets for the reader.
-    pub job: StreamOut<FetchJob>,
-    /// Complete packets for the gate.
+    /// Complete packets.
     pub fetched: StreamOut<Fetched>,
     /// Bit of `head` that changes with every lap.
     lap_bit: Constant<Bits<16>>,
@@ -53,8 +42,7 @@ pub struct FetchRelease {
     /// Beats and failure of the packet's first part.
     beats: DFF<Bits<7>>,
     part_failed: DFF<Bit>,
-    jobs: SyncFifo<FetchJob>,
-    results_out: SyncFifo<Fetched>,
+    complete: SyncFifo<Fetched>,
     wanted_lap: Signal<Local, Bit>,
     go: Signal<Local, Bit>,
     finish: Signal<Local, Bit>,
@@ -68,7 +56,6 @@ impl FetchRelease {
             clock: Signal::default(),
             order: StreamIn::default(),
             end: Signal::default(),
-            job: StreamOut::default(),
             fetched: StreamOut::default(),
             lap_bit: Constant::new((1u64 << log2_tags).into()),
             results: Lutram::new(log2_tags),
@@ -77,8 +64,7 @@ impl FetchRelease {
             failed: DFF::default(),
             beats: DFF::default(),
             part_failed: DFF::default(),
-            jobs: SyncFifo::new(FIFO_LOG2),
-            results_out: SyncFifo::new(FIFO_LOG2),
+            complete: SyncFifo::new(FIFO_LOG2),
             wanted_lap: Signal::default(),
             go: Signal::default(),
             finish: Signal::default(),
@@ -97,7 +83,7 @@ impl Logic for FetchRelease {
     #[kernel]
     fn update(&mut self) {
         dff_setup!(self, clock, head, arrived, failed, beats, part_failed);
-        clock!(self, clock, results, jobs, results_out);
+        clock!(self, clock, results, complete);
 
         self.results.wr_valid.next = self.end.val().valid;
         self.results.wr_addr.next = bit_cast::<20, 8>(self.end.val().tag);
@@ -107,10 +93,8 @@ impl Logic for FetchRelease {
         // Every other cycle looks, every other one acts.
         self.results.rd_addr.next = bit_cast::<20, 16>(self.head.q.val());
         self.wanted_lap.next = !(self.head.q.val() & self.lap_bit.val()).any();
-        self.go.next = self.arrived.q.val()
-            & self.order.valid.val()
-            & self.jobs.input.ready.val()
-            & self.results_out.input.ready.val();
+        self.go.next =
+            self.arrived.q.val() & self.order.valid.val() & self.complete.input.ready.val();
         self.finish.next = self.go.val() & self.order.data.val().last;
         self.order.ready.next = self.go.val();
         self.failed.d.next = self.results.rd_data.val().err | self.part_failed.q.val();
@@ -126,13 +110,10 @@ impl Logic for FetchRelease {
             self.part_failed.d.next = false;
         }
 
-        self.jobs.input.valid.next = self.finish.val();
-        self.jobs.input.data.next.beats = self.order.data.val().beats + self.beats.q.val();
-        self.jobs.input.data.next.err = self.failed.q.val();
-        StreamOut::<FetchJob>::link(&mut self.job, &mut self.jobs.output);
-        self.results_out.input.valid.next = self.finish.val();
-        self.results_out.input.data.next.err = self.failed.q.val();
-        StreamOut::<Fetched>::link(&mut self.fetched, &mut self.results_out.output);
+        self.complete.input.valid.next = self.finish.val();
+        self.complete.input.data.next.beats = self.order.data.val().beats + self.beats.q.val();
+        self.complete.input.data.next.err = self.failed.q.val();
+        StreamOut::<Fetched>::link(&mut self.fetched, &mut self.complete.output);
     }
 }
 

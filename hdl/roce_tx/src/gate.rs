@@ -1,8 +1,9 @@
 //! Holds a request back until its payload is there.
 
-use crate::desc::{FetchError, FetchReq, Fetched};
+use crate::desc::{FetchError, FetchJob, FetchReq, Fetched, LifeWrite, Request};
+use crate::gate_filter::GateFilter;
 use ferroce_emit::prelude::*;
-use ferroce_rtl::desc::tx::TxPkt;
+use ferroce_rtl::desc::tx::{LocalError, TxPkt};
 use ferroce_rtl::skid::Skid;
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 use ferroce_rtl::sync_fifo::SyncFifo;
@@ -10,18 +11,24 @@ use ferroce_rtl::sync_fifo::SyncFifo;
 /// Packets that wait for their payload: one for each DMA tag at most, as many as there are.
 const WAITING_LOG2: usize = 7;
 
-/// A packet and whether it has any payload.
+/// A request and whether it has any payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct WaitingPkt {
     /// The packet.
     pub pkt: TxPkt,
+    /// See [`Request`].
+    pub wqe: Bits<16>,
+    /// See [`Request`].
+    pub turn: Bits<8>,
+    /// See [`Request`].
+    pub life: Bits<8>,
     /// Its length is not 0.
     pub has_payload: Bit,
 }
 
 /// Orders a packet's payload as soon as the sender has decided on it, and lets it go on when
 /// all of that payload is in the reorder buffer. So ACKs, which join behind this block, overtake requests that wait for the host;
-/// a frame once begun never waits; and a packet whose payload can't be read leaves no trace.
+/// a frame once begun never waits; and a packet whose payload can't be read leaves no trace on the wire: see [`GateFilter`].
 ///
 /// Requests stay in order. A packet without payload waits for those before it only.
 #[derive(LogicBlock, Module)]
@@ -29,51 +36,67 @@ pub struct TxGate {
     /// Clock.
     pub clock: Signal<In, Clock>,
     /// Requests of the sender.
-    pub from: StreamIn<TxPkt>,
+    pub from: StreamIn<Request>,
+    /// QPs configured.
+    pub life: Signal<In, LifeWrite>,
     /// Payload to fetch.
     pub fetch: StreamOut<FetchReq>,
     /// Payload that has arrived, in the order of `fetch`.
     pub fetched: StreamIn<Fetched>,
+    /// What becomes of it.
+    pub job: StreamOut<FetchJob>,
     /// Requests whose payload is there.
     pub to: StreamOut<TxPkt>,
-    /// A packet was dropped because its payload could not be read.
+    /// WQEs whose payload could not be read.
+    pub local_error: StreamOut<LocalError>,
+    /// The payload of a packet could not be read.
     pub error: Signal<Out, FetchError>,
     arrived: Skid<WaitingPkt>,
     waiting: SyncFifo<WaitingPkt>,
-    passed: Skid<TxPkt>,
-    error_reg: DFF<FetchError>,
+    filter: GateFilter,
     has_payload: Signal<Local, Bit>,
     head_has_payload: Signal<Local, Bit>,
-    drop: Signal<Local, Bit>,
 }
 
-impl Default for TxGate {
-    fn default() -> Self {
+impl TxGate {
+    /// For `2^log2_qps` QPs.
+    #[must_use]
+    pub fn new(log2_qps: usize) -> Self {
         Self {
             clock: Signal::default(),
             from: StreamIn::default(),
+            life: Signal::default(),
             fetch: StreamOut::default(),
             fetched: StreamIn::default(),
+            job: StreamOut::default(),
             to: StreamOut::default(),
+            local_error: StreamOut::default(),
             error: Signal::default(),
             arrived: Skid::default(),
             waiting: SyncFifo::new(WAITING_LOG2),
-            passed: Skid::default(),
-            error_reg: DFF::default(),
+            filter: GateFilter::new(log2_qps),
             has_payload: Signal::default(),
             head_has_payload: Signal::default(),
-            drop: Signal::default(),
         }
+    }
+}
+
+/// 16 QPs.
+impl Default for TxGate {
+    fn default() -> Self {
+        Self::new(4)
     }
 }
 
 impl Logic for TxGate {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(self, clock, error_reg);
-        clock!(self, clock, arrived, waiting, passed);
-        self.arrived.input.data.next.pkt = self.from.data.val();
-        self.arrived.input.data.next.has_payload = self.from.data.val().len != 0;
+        clock!(self, clock, arrived, waiting, filter);
+        self.arrived.input.data.next.pkt = self.from.data.val().pkt;
+        self.arrived.input.data.next.wqe = self.from.data.val().wqe;
+        self.arrived.input.data.next.turn = self.from.data.val().turn;
+        self.arrived.input.data.next.life = self.from.data.val().life;
+        self.arrived.input.data.next.has_payload = self.from.data.val().pkt.len != 0;
         self.arrived.input.valid.next = self.from.valid.val();
         self.from.ready.next = self.arrived.input.ready.val();
 
@@ -91,22 +114,26 @@ impl Logic for TxGate {
             self.waiting.input.ready.val() & (!self.has_payload.val() | self.fetch.ready.val());
 
         self.head_has_payload.next = self.waiting.output.data.val().has_payload;
-        self.drop.next = self.head_has_payload.val() & self.fetched.data.val().err;
-        self.passed.input.data.next = self.waiting.output.data.val().pkt;
-        self.passed.input.valid.next = self.waiting.output.valid.val()
-            & (!self.head_has_payload.val() | self.fetched.valid.val())
-            & !self.drop.val();
-        self.waiting.output.ready.next = (!self.head_has_payload.val() | self.fetched.valid.val())
-            & (self.passed.input.ready.val() | self.drop.val());
-        self.fetched.ready.next = self.waiting.output.valid.val()
-            & self.head_has_payload.val()
-            & (self.passed.input.ready.val() | self.drop.val());
-        self.error_reg.d.next.valid =
-            self.waiting.output.valid.val() & self.fetched.valid.val() & self.drop.val();
-        self.error_reg.d.next.qp = self.waiting.output.data.val().pkt.qp;
-        self.error.next = self.error_reg.q.val();
+        self.filter.item.data.next.pkt = self.waiting.output.data.val().pkt;
+        self.filter.item.data.next.wqe = self.waiting.output.data.val().wqe;
+        self.filter.item.data.next.turn = self.waiting.output.data.val().turn;
+        self.filter.item.data.next.life = self.waiting.output.data.val().life;
+        self.filter.item.data.next.has_payload = self.head_has_payload.val();
+        self.filter.item.data.next.beats = self.fetched.data.val().beats;
+        self.filter.item.data.next.err = self.fetched.data.val().err;
+        self.filter.item.valid.next = self.waiting.output.valid.val()
+            & (!self.head_has_payload.val() | self.fetched.valid.val());
+        self.waiting.output.ready.next = self.filter.item.ready.val()
+            & (!self.head_has_payload.val() | self.fetched.valid.val());
+        self.fetched.ready.next = self.filter.item.ready.val()
+            & self.waiting.output.valid.val()
+            & self.head_has_payload.val();
 
-        StreamOut::<TxPkt>::link(&mut self.to, &mut self.passed.output);
+        self.filter.life.next = self.life.val();
+        StreamOut::<FetchJob>::link(&mut self.job, &mut self.filter.job);
+        StreamOut::<TxPkt>::link(&mut self.to, &mut self.filter.to);
+        StreamOut::<LocalError>::link(&mut self.local_error, &mut self.filter.local_error);
+        self.error.next = self.filter.error.val();
     }
 }
 

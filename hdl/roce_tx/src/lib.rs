@@ -10,6 +10,7 @@ pub mod fetch_read;
 pub mod fetch_release;
 pub mod fetch_split;
 pub mod gate;
+pub mod gate_filter;
 pub mod header;
 pub mod header_bth;
 pub mod header_ipv4;

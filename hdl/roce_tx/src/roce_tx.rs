@@ -1,6 +1,6 @@
 //! The whole transmit side.
 
-use crate::desc::{FetchError, FetchReq, Fetched, Visit};
+use crate::desc::{FetchError, FetchJob, FetchReq, Fetched, Request, Visit};
 use crate::fetch::PayloadFetch;
 use crate::gate::TxGate;
 use crate::header::TxHeader;
@@ -8,6 +8,7 @@ use crate::merge::TxMerge;
 use crate::sched::TxSched;
 use crate::send::TxSend;
 use ferroce_emit::prelude::*;
+use ferroce_rtl::arb2::Arb2;
 use ferroce_rtl::crc::IcrcInsert;
 use ferroce_rtl::desc::cfg::CfgWrite;
 use ferroce_rtl::desc::dma::{DmaReadBeat, DmaReadReq};
@@ -50,7 +51,7 @@ impl Default for TxSizes {
 ///
 /// Every stream inside flows towards the frames, except for three that flow back, of which none can fill up: the scheduler always
 /// takes ends of visits and kicks (its ring has a place for every QP), and a payload's arrival is
-/// waited for by the packet that ordered it, with nothing in between.
+/// waited for by the packet that ordered it, with nothing in between. The completer takes failed WQEs, whatever is sent.
 #[derive(LogicBlock, Module)]
 pub struct RoceTx {
     /// Core clock.
@@ -91,14 +92,14 @@ pub struct RoceTx {
     pub dma_req: StreamOut<DmaReadReq>,
     /// Their answers; those to other tags are ignored.
     pub dma_data: StreamIn<DmaReadBeat>,
-    /// A packet was dropped because its payload could not be read; it counts as sent, and the completer's time-out
-    /// repeats it.
+    /// The payload of a packet, which was dropped, could not be read.
     pub fetch_error: Signal<Out, FetchError>,
     /// Frames with ICRC, without FCS; no gap inside a frame as long as the sink takes beats.
     pub frame: StreamOut<Beat>,
     sched: TxSched,
     send: TxSend,
     gate: TxGate,
+    errors: Arb2<LocalError>,
     fetch: PayloadFetch,
     merge: TxMerge,
     header: TxHeader,
@@ -137,7 +138,8 @@ impl RoceTx {
             frame: StreamOut::default(),
             sched: TxSched::new(sizes.log2_qps),
             send: TxSend::new(sizes.log2_qps, sizes.log2_messages),
-            gate: TxGate::default(),
+            gate: TxGate::new(sizes.log2_qps),
+            errors: Arb2::default(),
             fetch: PayloadFetch::new(sizes.tag_base, sizes.log2_tags, sizes.log2_beats),
             merge: TxMerge::default(),
             header: TxHeader::new(sizes.log2_qps),
@@ -156,7 +158,7 @@ impl Default for RoceTx {
 impl Logic for RoceTx {
     #[kernel]
     fn update(&mut self) {
-        clock!(self, clock, sched, send, gate, fetch, merge, header, insert, icrc);
+        clock!(self, clock, sched, send, gate, errors, fetch, merge, header, insert, icrc);
         self.send.cfg.next = self.cfg.val();
         self.header.cfg.next = self.cfg.val();
 
@@ -175,14 +177,18 @@ impl Logic for RoceTx {
         self.mr_check_valid.next = self.send.mr_check_valid.val();
         self.send.mr_answer.next = self.mr_answer.val();
         StreamOut::<Consumed>::link(&mut self.consumed, &mut self.send.consumed);
-        StreamOut::<LocalError>::link(&mut self.error, &mut self.send.error);
+        StreamOut::<LocalError>::join(&mut self.send.error, &mut self.errors.in0);
+        StreamOut::<LocalError>::join(&mut self.gate.local_error, &mut self.errors.in1);
+        StreamOut::<LocalError>::link(&mut self.error, &mut self.errors.output);
         self.publish.next = self.send.publish.val();
         self.sent.next = self.send.sent.val();
 
         // Payload.
-        StreamOut::<TxPkt>::join(&mut self.send.pkt, &mut self.gate.from);
+        StreamOut::<Request>::join(&mut self.send.request, &mut self.gate.from);
+        self.gate.life.next = self.send.life.val();
         StreamOut::<FetchReq>::join(&mut self.gate.fetch, &mut self.fetch.from);
         StreamOut::<Fetched>::join(&mut self.fetch.fetched, &mut self.gate.fetched);
+        StreamOut::<FetchJob>::join(&mut self.gate.job, &mut self.fetch.job);
         StreamOut::<DmaReadReq>::link(&mut self.dma_req, &mut self.fetch.dma_req);
         StreamIn::<DmaReadBeat>::link(&mut self.dma_data, &mut self.fetch.dma_data);
         self.fetch_error.next = self.gate.error.val();

@@ -1,6 +1,6 @@
 //! The sender: from a scheduler's visit to packets.
 
-use crate::desc::Visit;
+use crate::desc::{LifeWrite, Request, Visit};
 use crate::send_commit::{TxSendCommit, COMMIT_LATENCY};
 use crate::send_cut::TxSendCut;
 use crate::send_desc::{SendContext, SendGate, TxChunk};
@@ -15,7 +15,7 @@ use ferroce_rtl::desc::lookup::{
     MrAnswer, MrCheck, WqeData, WqeRead, MR_CHECK_LATENCY, WQE_READ_LATENCY,
 };
 use ferroce_rtl::desc::tx::{
-    CompleterPub, Consumed, Kick, LocalError, Rewind, SenderPub, SentWrite, TxPkt, VisitDone,
+    CompleterPub, Consumed, Kick, LocalError, Rewind, SenderPub, SentWrite, VisitDone,
 };
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 use ferroce_rtl::sync_fifo::SyncFifo;
@@ -73,7 +73,9 @@ pub struct TxSend {
     /// The answer, `MR_CHECK_LATENCY` cycles later.
     pub mr_answer: Signal<In, MrAnswer>,
     /// Packets.
-    pub pkt: StreamOut<TxPkt>,
+    pub request: StreamOut<Request>,
+    /// QPs configured.
+    pub life: Signal<Out, LifeWrite>,
     /// Ends of visits.
     pub done: StreamOut<VisitDone>,
     /// QPs to be visited after a rewind or a configuration.
@@ -128,7 +130,8 @@ impl TxSend {
             mr_check: Signal::default(),
             mr_check_valid: Signal::default(),
             mr_answer: Signal::default(),
-            pkt: StreamOut::default(),
+            request: StreamOut::default(),
+            life: Signal::default(),
             done: StreamOut::default(),
             kick: StreamOut::default(),
             consumed: StreamOut::default(),
@@ -207,6 +210,9 @@ impl Logic for TxSend {
         self.state.una.next = self.una.val();
         self.state.write.next = self.commit.write.val();
         self.state.write_high.next = self.commit.write_high.val();
+        self.life.next.valid = self.commit.write.val().configure;
+        self.life.next.qp = self.commit.write.val().qp;
+        self.life.next.life = self.commit.write.val().cfg.life;
 
         self.window.context.next = self.state.context.val();
         self.gate_to_commit.data_in.next = self.window.gate.val();
@@ -245,7 +251,7 @@ impl Logic for TxSend {
         self.chunk_fifo.input.data.next = self.commit.chunk.val();
         self.chunk_fifo.input.valid.next = self.commit.chunk_push.val();
         StreamOut::<TxChunk>::join(&mut self.chunk_fifo.output, &mut self.cut.chunk);
-        StreamOut::<TxPkt>::link(&mut self.pkt, &mut self.cut.pkt);
+        StreamOut::<Request>::link(&mut self.request, &mut self.cut.request);
         self.done_fifo.input.data.next = self.commit.done.val();
         self.done_fifo.input.valid.next = self.commit.done_push.val();
         StreamOut::<VisitDone>::link(&mut self.done, &mut self.done_fifo.output);

@@ -146,6 +146,7 @@ impl Logic for TxSendCommit {
         self.write2.d.next.cfg.enabled = self.context1.q.val().item.enabled;
         self.write2.d.next.cfg.pmtu = self.context1.q.val().item.pmtu;
         self.write2.d.next.cfg.pd = self.context1.q.val().item.pd;
+        self.write2.d.next.cfg.life = self.context1.q.val().cfg.life + 1;
         self.write2.d.next.state = self.context1.q.val().state;
         self.write2.d.next.state.halted = self.fail1.q.val();
         if self.send1.q.val() {
@@ -161,6 +162,7 @@ impl Logic for TxSendCommit {
             self.write2.d.next.state.sent = self.context1.q.val().item.sent;
             self.write2.d.next.state.psn = self.context1.q.val().item.psn;
             self.write2.d.next.state.halted = self.context1.q.val().item.halted;
+            self.write2.d.next.state.turn = self.context1.q.val().state.turn + 1;
         }
         self.write.next = self.write2.q.val();
 
@@ -191,6 +193,9 @@ impl Logic for TxSendCommit {
         self.sent.next = self.sent2.q.val();
 
         self.chunk2.d.next.qp = self.context1.q.val().item.qp;
+        self.chunk2.d.next.wqe = self.context1.q.val().state.wqe;
+        self.chunk2.d.next.turn = self.context1.q.val().state.turn;
+        self.chunk2.d.next.life = self.context1.q.val().cfg.life;
         self.chunk2.d.next.first = self.plan1.q.val().first;
         self.chunk2.d.next.last = self.plan1.q.val().last;
         self.chunk2.d.next.write = self.plan1.q.val().write;

@@ -1,5 +1,6 @@
 //! Cuts what a visit sends into packets.
 
+use crate::desc::Request;
 use crate::send_desc::TxChunk;
 use ferroce_abi::opcode::rc;
 use ferroce_emit::prelude::*;
@@ -25,10 +26,11 @@ pub struct TxSendCut {
     /// Packets in a row.
     pub chunk: StreamIn<TxChunk>,
     /// Each of them.
-    pub pkt: StreamOut<TxPkt>,
+    pub request: StreamOut<Request>,
     rest: DFF<TxChunk>,
     busy: DFF<Bit>,
-    pkts: Skid<TxPkt>,
+    requests: Skid<Request>,
+    pkt: Signal<Local, TxPkt>,
     first: Signal<Local, Bit>,
     last: Signal<Local, Bit>,
     end: Signal<Local, Bit>,
@@ -42,18 +44,18 @@ impl Logic for TxSendCut {
     #[kernel]
     fn update(&mut self) {
         dff_setup!(self, clock, rest, busy);
-        clock!(self, clock, pkts);
+        clock!(self, clock, requests);
 
         self.end.next = self.rest.q.val().more == 0;
         self.first.next = self.rest.q.val().first;
         self.last.next = self.rest.q.val().last & self.end.val();
         self.size.next = bits::<13>(1) << self.rest.q.val().pmtu;
-        self.load.next = !self.busy.q.val() | (self.pkts.input.ready.val() & self.end.val());
+        self.load.next = !self.busy.q.val() | (self.requests.input.ready.val() & self.end.val());
         self.chunk.ready.next = self.load.val();
         if self.load.val() {
             self.busy.d.next = self.chunk.valid.val();
             self.rest.d.next = self.chunk.data.val();
-        } else if self.pkts.input.ready.val() {
+        } else if self.requests.input.ready.val() {
             self.rest.d.next.first = false;
             self.rest.d.next.more = self.rest.q.val().more - 1;
             self.rest.d.next.number = self.rest.q.val().number + 1;
@@ -74,30 +76,34 @@ impl Logic for TxSendCut {
         if self.rest.q.val().write {
             self.kind.next = WRITE_OFFSET.into();
         }
-        self.pkts.input.valid.next = self.busy.q.val();
-        self.pkts.input.data.next.qp = self.rest.q.val().qp;
-        self.pkts.input.data.next.opcode = self.place.val()
+        self.requests.input.valid.next = self.busy.q.val();
+        self.pkt.next = TxPkt::default();
+        self.pkt.next.qp = self.rest.q.val().qp;
+        self.pkt.next.opcode = self.place.val()
             + self.kind.val()
             + bit_cast::<8, 1>((self.last.val() & self.rest.q.val().has_imm).into());
-        self.pkts.input.data.next.se = self.rest.q.val().se & self.last.val();
-        self.pkts.input.data.next.ackreq =
-            self.last.val() | (self.rest.q.val().number == ACK_NUMBER);
-        self.pkts.input.data.next.psn = self.rest.q.val().psn;
-        self.pkts.input.data.next.has_reth = self.rest.q.val().write & self.first.val();
-        self.pkts.input.data.next.has_imm = self.rest.q.val().has_imm & self.last.val();
-        self.pkts.input.data.next.has_aeth = false;
-        self.pkts.input.data.next.va = self.rest.q.val().va;
-        self.pkts.input.data.next.rkey = self.rest.q.val().rkey;
-        self.pkts.input.data.next.dma_len = self.rest.q.val().dma_len;
-        self.pkts.input.data.next.imm = self.rest.q.val().imm;
-        self.pkts.input.data.next.syndrome = 0.into();
-        self.pkts.input.data.next.msn = 0.into();
-        self.pkts.input.data.next.addr = self.rest.q.val().addr;
-        self.pkts.input.data.next.len = self.size.val();
+        self.pkt.next.se = self.rest.q.val().se & self.last.val();
+        self.pkt.next.ackreq = self.last.val() | (self.rest.q.val().number == ACK_NUMBER);
+        self.pkt.next.psn = self.rest.q.val().psn;
+        self.pkt.next.has_reth = self.rest.q.val().write & self.first.val();
+        self.pkt.next.has_imm = self.rest.q.val().has_imm & self.last.val();
+        self.pkt.next.has_aeth = false;
+        self.pkt.next.va = self.rest.q.val().va;
+        self.pkt.next.rkey = self.rest.q.val().rkey;
+        self.pkt.next.dma_len = self.rest.q.val().dma_len;
+        self.pkt.next.imm = self.rest.q.val().imm;
+        self.pkt.next.syndrome = 0.into();
+        self.pkt.next.msn = 0.into();
+        self.pkt.next.addr = self.rest.q.val().addr;
+        self.pkt.next.len = self.size.val();
         if self.last.val() {
-            self.pkts.input.data.next.len = self.rest.q.val().bytes;
+            self.pkt.next.len = self.rest.q.val().bytes;
         }
-        StreamOut::<TxPkt>::link(&mut self.pkt, &mut self.pkts.output);
+        self.requests.input.data.next.pkt = self.pkt.val();
+        self.requests.input.data.next.wqe = self.rest.q.val().wqe;
+        self.requests.input.data.next.turn = self.rest.q.val().turn;
+        self.requests.input.data.next.life = self.rest.q.val().life;
+        StreamOut::<Request>::link(&mut self.request, &mut self.requests.output);
     }
 }
 

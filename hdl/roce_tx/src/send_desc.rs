@@ -13,6 +13,8 @@ pub struct SendState {
     pub psn: Bits<24>,
     /// Nothing is sent until a rewind or a configuration.
     pub halted: Bit,
+    /// Rewinds and configurations so far.
+    pub turn: Bits<8>,
 }
 
 /// How far a QP's sender ever came; a rewind leaves it alone.
@@ -37,6 +39,8 @@ pub struct SendCfg {
     pub pmtu: Bits<4>,
     /// Protection domain.
     pub pd: Bits<16>,
+    /// Configurations so far.
+    pub life: Bits<8>,
 }
 
 /// The sender's copy of what the completer published.
@@ -144,6 +148,12 @@ pub struct SendPlan {
 pub struct TxChunk {
     /// QP index.
     pub qp: Bits<14>,
+    /// SQ index of the message.
+    pub wqe: Bits<16>,
+    /// Rewinds and configurations of the QP so far.
+    pub turn: Bits<8>,
+    /// Configurations of the QP so far.
+    pub life: Bits<8>,
     /// It begins the message.
     pub first: Bit,
     /// It ends the message.

@@ -40,7 +40,7 @@ fn sender_meets_the_core_clock() {
 
 #[test]
 fn gate_meets_the_core_clock() {
-    check("tx_gate", TxGate::default);
+    check("tx_gate", || TxGate::new(LOG2_QPS));
 }
 
 #[test]

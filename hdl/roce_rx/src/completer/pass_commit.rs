@@ -138,7 +138,7 @@ impl Logic for PassCommit {
         if self.a.val().resume {
             self.n.next.rnr_wait = false;
         }
-        if (self.e.val().kind == kind::LOCAL) & !self.r.val().state.failed {
+        if self.a.val().note {
             self.n.next.local = true;
             self.n.next.local_wqe = self.e.val().wqe;
             self.n.next.local_status = self.e.val().status;
@@ -184,6 +184,7 @@ impl Logic for PassCommit {
                 | self.a.val().timeout
                 | self.a.val().resume
                 | self.a.val().wait
+                | self.a.val().pass_over
                 | self.a.val().fail
                 | (self.e.val().kind == kind::FLUSH));
 

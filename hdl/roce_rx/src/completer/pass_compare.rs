@@ -52,6 +52,7 @@ pub struct PassCompare {
     max3: DFF<Bits<24>>,
     begun3: DFF<Bits<16>>,
     posted3: DFF<Bits<16>>,
+    local_ahead: Signal<Local, Bits<16>>,
     rnr_units3: DFF<Bits<33>>,
     r4: DFF<PassRead>,
     n4: DFF<PassNumbers>,
@@ -123,6 +124,8 @@ impl Logic for PassCompare {
         }
         self.n4.d.next.wqe_next = self.r3.q.val().state.una_wqe + 1;
         self.n4.d.next.left = self.posted3.q.val() - self.r3.q.val().state.una_wqe;
+        self.local_ahead.next = self.r3.q.val().event.wqe - self.r3.q.val().state.una_wqe;
+        self.n4.d.next.local_late = self.local_ahead.val().get_bit(15);
         self.n4.d.next.none_begun = self.r3.q.val().state.una_wqe == self.begun3.q.val();
         if self.r3.q.val().event.kind == kind::LOCAL {
             self.n4.d.next.local_hit = self.r3.q.val().state.una_wqe == self.r3.q.val().event.wqe;

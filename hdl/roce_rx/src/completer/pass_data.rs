@@ -106,6 +106,8 @@ pub struct PassNumbers {
     pub none_begun: Bit,
     /// The oldest WQE is the one that failed in the sender.
     pub local_hit: Bit,
+    /// `LOCAL`: its WQE is retired.
+    pub local_late: Bit,
     /// The deadline has passed.
     pub expired: Bit,
     /// The event's PSN is outstanding.
@@ -161,6 +163,10 @@ pub struct PassAction {
     pub wait: Bit,
     /// End it.
     pub resume: Bit,
+    /// Remember the WQE that failed in the sender until it is the oldest one.
+    pub note: Bit,
+    /// Let the sender go on, for the WQE that failed there is retired.
+    pub pass_over: Bit,
     /// Start the ACK timer.
     pub arm: Bit,
     /// A response was of no use.

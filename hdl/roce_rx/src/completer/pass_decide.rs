@@ -34,6 +34,7 @@ pub struct PassDecide {
     not_ready: Signal<Local, Bit>,
     denied: Signal<Local, Bit>,
     local_fail: Signal<Local, Bit>,
+    is_local: Signal<Local, Bit>,
     no_retries: Signal<Local, Bit>,
     no_rnr_retries: Signal<Local, Bit>,
     s: Signal<Local, PassState>,
@@ -75,6 +76,7 @@ impl Logic for PassDecide {
             & (self.r.val().event.kind != kind::FLUSH)
             & (self.r.val().event.kind != kind::NEW_SQ)
             & self.n.val().local_hit;
+        self.is_local.next = self.live.val() & (self.r.val().event.kind == kind::LOCAL);
         self.no_retries.next = (self.go_back.val() & self.n.val().retries_out)
             | (self.time_out.val() & self.n.val().old_retries_out);
         self.no_rnr_retries.next = self.not_ready.val() & self.n.val().rnr_out;
@@ -89,6 +91,11 @@ impl Logic for PassDecide {
         self.a7.d.next.timeout = self.time_out.val() & !self.no_retries.val();
         self.a7.d.next.wait = self.not_ready.val() & !self.no_rnr_retries.val();
         self.a7.d.next.resume = self.is_tick.val() & self.s.val().rnr_wait & self.n.val().expired;
+        // A WQE that fails when it is sent again may have been retired by an ACK of its first transmission. What the sender
+        // had behind it is sent by a go-back; after an RNR NAK the end of the wait is one.
+        self.a7.d.next.note = self.is_local.val() & !self.n.val().local_late;
+        self.a7.d.next.pass_over =
+            self.is_local.val() & self.n.val().local_late & !self.s.val().rnr_wait;
         // Started when something is outstanding, stopped when nothing is: between the restarts of completer and
         // sender PSNs seem to be outstanding. The timer of a disabled QP never expires; it is started so that the scan
         // finds no more to do.

@@ -194,6 +194,40 @@ fn local_errors_wait_for_their_turn() {
     assert_eq!(world.take_tx(), [(0, prot), (1, FLUSHED)]);
 }
 
+/// The sender met an error while it repeated a WQE whose first transmission was acknowledged meanwhile.
+#[test]
+fn local_errors_of_retired_requests_are_passed_over() {
+    let mut world = ready(random(), SMOOTH);
+    let mut requester = Requester::start(&mut world, 0, &completer(0, 100));
+    let error = |wqe: u16| LocalError {
+        qp: 0.into(),
+        wqe: u64::from(wqe).into(),
+        status: (Status::LocQpOp as u64).into(),
+    };
+    for _ in 0..3 {
+        requester.send(&mut world, 1);
+    }
+    requester.respond(&mut world, 101, ACK);
+    assert_eq!(world.take_tx(), [(0, OK), (1, OK)]);
+    world.local_errors.push_back(error(1));
+    world.settle();
+    // What the sender had behind it is sent again: it threw that away.
+    assert_eq!(world.take_rewinds(), [(0, 2, 102, 102, false)]);
+    assert_eq!(world.take_tx(), []);
+    requester.respond(&mut world, 102, ACK);
+    assert_eq!(world.take_tx(), [(2, OK)]);
+    // Nothing of it is left: not when the indices come round, and with nothing outstanding.
+    world.local_errors.push_back(error(2));
+    world.settle();
+    assert_eq!(world.take_rewinds(), [(0, 3, 103, 103, false)]);
+    for _ in 0..5 {
+        requester.send(&mut world, 1);
+    }
+    requester.respond(&mut world, 107, ACK);
+    let retired: Vec<_> = (3..8).map(|wqe| (wqe, OK)).collect();
+    assert_eq!(world.take_tx(), retired);
+}
+
 #[test]
 fn configuration_can_flush() {
     let mut world = ready(random(), SMOOTH);

@@ -43,8 +43,6 @@ pub struct Queue {
     pub frames: u64,
     /// Times that the sender went on after the highest packet, for all were acknowledged.
     pub skips: u64,
-    /// Packets that were dropped since, for their payload could not be read.
-    pub dropped: u64,
     pub lkey: u32,
     /// A message whose WQE is malformed, and how.
     pub fault: Option<(usize, Spoil)>,
@@ -66,7 +64,6 @@ impl Queue {
             progress_at: 0,
             frames: 0,
             skips: 0,
-            dropped: 0,
             lkey: (qp as u32 + 1) << 8 | 0x5A,
             fault: None,
         }
@@ -241,7 +238,7 @@ impl Queue {
         }
     }
 
-    /// A frame with this PSN has come: it must be the next one that was not dropped, or the one that the sender was sent back to,
+    /// A frame with this PSN has come: it must be the next one, or the one that the sender was sent back to,
     /// or, when all that was ever sent is acknowledged, the one after it.
     pub fn arrive(&mut self, psn: u32) -> u64 {
         let packet = self
@@ -251,8 +248,6 @@ impl Queue {
         if packet != expected {
             if let Some(at) = self.rewinds.iter().position(|&rewind| rewind == packet) {
                 self.rewinds.drain(..=at);
-            } else if packet > expected && packet - expected <= self.dropped {
-                self.dropped -= packet - expected;
             } else {
                 assert_eq!(packet, self.highest, "instead of {expected}");
                 assert_eq!(self.una, packet, "unacknowledged packets were skipped");

@@ -344,7 +344,6 @@ impl World {
         let error: FetchError = self.sim.get("fetch_error");
         if error.valid {
             self.fetch_errors.push(error.qp.index());
-            self.queues[error.qp.index()].dropped += 1;
         }
         if self.sim.taken("frame") {
             let beat: Beat = self.sim.get("frame_data");
