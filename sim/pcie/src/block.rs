@@ -6,14 +6,16 @@ use std::collections::VecDeque;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use crate::root::{HostMemoryPort, Root, RootConfig, Tlp};
 use crate::tlp::{Id, Request};
 use crate::usp::{
-    CcBeat, CcDecoder, CcError, CqBeat, CqEncoder, CqPacket, RcBeat, RcEncoder, RcPacket, RqBeat,
-    RqDecoder, RqError, RqLimits, SplitTable,
+    CcBeat, CcDecoder, CqBeat, CqEncoder, CqPacket, RcBeat, RcEncoder, RcPacket, RqBeat, RqDecoder,
+    RqLimits, SplitTable,
 };
+
+mod violation;
+pub use violation::Violation;
 
 /// Longest delay of the credit count, in cycles.
 const MOST_LAG: usize = 16;
@@ -79,31 +81,6 @@ impl Default for BlockConfig {
             pause: 0.0,
         }
     }
-}
-
-/// The card broke a rule of the block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum Violation {
-    /// A rule of RQ.
-    #[error("RQ: {0}")]
-    Rq(#[from] RqError),
-    /// A rule of CC.
-    #[error("CC: {0}")]
-    Cc(#[from] CcError),
-    /// `tvalid` dropped inside a TLP.
-    #[error("{0}: tvalid dropped inside a TLP")]
-    Gap(&'static str),
-    /// A tag names two requests.
-    #[error("RQ: tag {0:#04x} is used while its request is outstanding")]
-    TagInUse(u8),
-    /// The card asked for more than fits.
-    #[error("RC: {completions} completions of {bytes} bytes wait, more than the block can hold")]
-    Overflow {
-        /// Completions.
-        completions: usize,
-        /// Bytes of buffer.
-        bytes: usize,
-    },
 }
 
 /// The block and the host behind it.
