@@ -33,10 +33,12 @@ pub enum Table {
     Sq = 5,
     /// [`RingCfg`] of the RQ, by QP; empties the WQE cache of that QP.
     Rq = 6,
-    /// [`RingCfg`] of a CQ, by CQ; producer index and consumer index become 0.
+    /// [`CqCfg`], by CQ; producer index and consumer index become 0, and the CQ is not armed.
     Cq = 7,
     /// [`MrCfg`], by MR.
     Mr = 8,
+    /// [`EqCfg`], by EQ; producer index and consumer index become 0, and the EQ is not armed.
+    Eq = 9,
 }
 
 macro_rules! entry {
@@ -190,16 +192,52 @@ entry! {
 }
 
 entry! {
-    /// A ring in host memory.
+    /// The ring of an SQ or RQ in host memory.
     RingCfg {
         /// The ring exists.
         enabled: bool = 1,
         /// Base address, a multiple of 4096.
         base: u64 = 64,
-        /// Log2 of the number of entries (WQEs of 64 bytes, CQEs of 32 bytes), 1 to 15.
+        /// Log2 of the number of entries (WQEs of 64 bytes), 1 to 15.
         log_size: u8 = 4,
         /// Doorbell page that may ring for it, below [`crate::regs::DOORBELL_PAGES`]. A QP's page is that of its SQ.
         page: u8 = 7,
+    }
+}
+
+entry! {
+    /// A completion queue. It begins as [`RingCfg`] does.
+    CqCfg {
+        /// The ring exists.
+        enabled: bool = 1,
+        /// Base address, a multiple of 4096.
+        base: u64 = 64,
+        /// Log2 of the number of CQEs, 1 to 15.
+        log_size: u8 = 4,
+        /// Doorbell page that may ring for it, below [`crate::regs::DOORBELL_PAGES`].
+        page: u8 = 7,
+        /// The CQ has an EQ.
+        has_eq: bool = 1,
+        /// That EQ.
+        eq: u8 = 7,
+    }
+}
+
+entry! {
+    /// An event queue. It begins as [`RingCfg`] does.
+    EqCfg {
+        /// The ring exists.
+        enabled: bool = 1,
+        /// Base address, a multiple of 4096.
+        base: u64 = 64,
+        /// Log2 of the number of EQEs, 1 to 15.
+        log_size: u8 = 4,
+        /// Doorbell page that may ring for it, below [`crate::regs::DOORBELL_PAGES`].
+        page: u8 = 7,
+        /// MSI-X vector.
+        vector: u8 = 7,
+        /// Least time between two interrupts in units of 256 core cycles (1.024 us); 0 is none.
+        gap: u16 = 12,
     }
 }
 
@@ -229,7 +267,7 @@ pub fn mac_bits(mac: [u8; 6]) -> u64 {
 
 impl Table {
     /// All tables, ascending.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Port,
         Self::Av,
         Self::Sender,
@@ -239,6 +277,7 @@ impl Table {
         Self::Rq,
         Self::Cq,
         Self::Mr,
+        Self::Eq,
     ];
 
     /// Layout of the table's entries.
@@ -249,8 +288,10 @@ impl Table {
             Self::Sender => SenderCfg::FIELDS,
             Self::Completer => CompleterCfg::FIELDS,
             Self::Responder => ResponderCfg::FIELDS,
-            Self::Sq | Self::Rq | Self::Cq => RingCfg::FIELDS,
+            Self::Sq | Self::Rq => RingCfg::FIELDS,
+            Self::Cq => CqCfg::FIELDS,
             Self::Mr => MrCfg::FIELDS,
+            Self::Eq => EqCfg::FIELDS,
         }
     }
 }
@@ -277,6 +318,13 @@ mod tests {
         assert_eq!(field_offset(RingCfg::FIELDS, "log_size"), 65);
         assert_eq!(field_offset(ResponderCfg::FIELDS, "restart"), 1);
         assert_eq!(field_offset(ResponderCfg::FIELDS, "restart_rq"), 2);
+    }
+
+    #[test]
+    fn all_queues_begin_as_rings() {
+        for table in [Table::Cq, Table::Eq] {
+            assert!(table.fields().starts_with(RingCfg::FIELDS), "{table:?}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 pub mod cfg;
 pub mod cqe;
+pub mod eqe;
 pub mod frame;
 pub mod headers;
 pub mod icrc;

@@ -5,18 +5,22 @@
 pub const QP_BITS: usize = 14;
 /// Bits of a CQ index.
 pub const CQ_BITS: usize = 14;
+/// Bits of an EQ index; also of an MSI-X vector's number.
+pub const EQ_BITS: usize = 7;
 /// Bits of an MR index.
 pub const MR_BITS: usize = 16;
 /// Bits of a protection domain number.
 pub const PD_BITS: usize = 16;
 /// Bits of a running SQ or RQ index (producer, consumer, WQE index in a CQE).
 pub const WQE_INDEX_BITS: usize = 16;
-/// Bits of a running CQ consumer index.
+/// Bits of a running CQ or EQ consumer index.
 pub const CQE_INDEX_BITS: usize = 24;
 /// Bytes of an SQ or RQ WQE.
 pub const WQE_BYTES: usize = 64;
 /// Bytes of a CQE.
 pub const CQE_BYTES: usize = 32;
+/// Bytes of an EQE.
+pub const EQE_BYTES: usize = 16;
 /// Scatter/gather entries that the WQE format holds.
 pub const WQE_SGES: usize = 2;
 /// Smallest log2 of a ring's number of entries.

@@ -47,6 +47,8 @@ pub enum Object {
     Qp,
     /// A CQ.
     Cq,
+    /// An EQ.
+    Eq,
     /// An MR: its index, not its key.
     Mr,
 }
@@ -75,11 +77,15 @@ pub enum Command {
     QpToErr = 9,
     /// To RESET: everything is forgotten, nothing is flushed.
     QpToReset = 10,
+    /// Makes an EQ, or replaces it: its indices become 0.
+    CreateEq = 11,
+    /// Disables an EQ: events for it are dropped and counted.
+    DestroyEq = 12,
 }
 
 impl Command {
     /// All commands, ascending.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::SetPort,
         Self::CreateCq,
         Self::DestroyCq,
@@ -90,6 +96,8 @@ impl Command {
         Self::QpRtrToRts,
         Self::QpToErr,
         Self::QpToReset,
+        Self::CreateEq,
+        Self::DestroyEq,
     ];
 
     /// From the opcode register.
@@ -102,6 +110,7 @@ impl Command {
         match self {
             Self::SetPort => Object::Port,
             Self::CreateCq | Self::DestroyCq => Object::Cq,
+            Self::CreateEq | Self::DestroyEq => Object::Eq,
             Self::RegMr | Self::DeregMr => Object::Mr,
             Self::QpResetToInit
             | Self::QpInitToRtr
@@ -118,6 +127,7 @@ impl Command {
         match self {
             Self::SetPort => &[Table::Port],
             Self::CreateCq | Self::DestroyCq => &[Table::Cq],
+            Self::CreateEq | Self::DestroyEq => &[Table::Eq],
             Self::RegMr | Self::DeregMr => &[Table::Mr],
             Self::QpResetToInit => &[Table::Sq, Table::Rq, Table::Responder],
             Self::QpInitToRtr => &[Table::Av, Table::Responder],
@@ -141,7 +151,13 @@ impl Command {
             Self::QpRtrToRts => &[QpState::Rtr],
             Self::QpToErr => &[QpState::Init, QpState::Rtr, QpState::Rts, QpState::Err],
             Self::QpToReset => &QpState::ALL,
-            Self::SetPort | Self::CreateCq | Self::DestroyCq | Self::RegMr | Self::DeregMr => &[],
+            Self::SetPort
+            | Self::CreateCq
+            | Self::DestroyCq
+            | Self::CreateEq
+            | Self::DestroyEq
+            | Self::RegMr
+            | Self::DeregMr => &[],
         }
     }
 
@@ -153,7 +169,13 @@ impl Command {
             Self::QpRtrToRts => Some(QpState::Rts),
             Self::QpToErr => Some(QpState::Err),
             Self::QpToReset => Some(QpState::Reset),
-            Self::SetPort | Self::CreateCq | Self::DestroyCq | Self::RegMr | Self::DeregMr => None,
+            Self::SetPort
+            | Self::CreateCq
+            | Self::DestroyCq
+            | Self::CreateEq
+            | Self::DestroyEq
+            | Self::RegMr
+            | Self::DeregMr => None,
         }
     }
 }
@@ -266,7 +288,7 @@ mod tests {
             assert_eq!(Command::from_opcode(command as u32), Some(command));
         }
         assert_eq!(Command::from_opcode(0), None);
-        assert_eq!(Command::from_opcode(11), None);
+        assert_eq!(Command::from_opcode(13), None);
     }
 
     #[test]

@@ -4,12 +4,12 @@ use crate::device::Capabilities;
 use crate::error::Error;
 use crate::mailbox::Mailbox;
 use ferroce_abi::cfg::{
-    CompleterCfg, FieldOverflow, MrCfg, ResponderCfg, RingCfg, SenderCfg, ENTRY_WORDS,
+    CompleterCfg, CqCfg, EqCfg, FieldOverflow, MrCfg, ResponderCfg, RingCfg, SenderCfg, ENTRY_WORDS,
 };
 use ferroce_abi::limits::FIRST_QPN;
 use ferroce_abi::mailbox::{Command, Request};
 
-/// Moves all QPs to RESET, then disables all regions and CQs.
+/// Moves all QPs to RESET, then disables all regions, CQs and EQs.
 pub(crate) fn clear(mailbox: &Mailbox, caps: &Capabilities) -> Result<(), Error> {
     let run = |command, object, entries: &[[u64; ENTRY_WORDS]]| {
         mailbox.run(&Request {
@@ -26,14 +26,19 @@ pub(crate) fn clear(mailbox: &Mailbox, caps: &Capabilities) -> Result<(), Error>
     for index in 1..caps.mrs {
         run(Command::DeregMr, index, &region)?;
     }
-    let queue = [RingCfg::default().to_bits()?];
+    let queue = [CqCfg::default().to_bits()?];
     for cqn in 0..caps.cqs {
         run(Command::DestroyCq, cqn, &queue)?;
+    }
+    let events = [EqCfg::default().to_bits()?];
+    for eqn in 0..caps.eqs {
+        run(Command::DestroyEq, eqn, &events)?;
     }
     tracing::info!(
         caps.qps,
         caps.mrs,
         caps.cqs,
+        caps.eqs,
         "cleared what was left on the card"
     );
     Ok(())

@@ -2,16 +2,17 @@
 
 use crate::completion::Completion;
 use crate::device::Shared;
+use crate::eq::{Eq, EqShared};
 use crate::error::{check_range, Error};
 use crate::lock::lock;
 use crate::page::{check_page, number_of, DoorbellPage};
 use crate::platform::DmaBuffer;
 use crate::qp::QpShared;
-use ferroce_abi::cfg::RingCfg;
+use ferroce_abi::cfg::CqCfg;
 use ferroce_abi::cqe::{phase_of, Cqe, PHASE};
 use ferroce_abi::limits::{CQE_BYTES, CQE_INDEX_BITS, RING_LOG_MAX, RING_LOG_MIN};
 use ferroce_abi::mailbox::Command;
-use ferroce_abi::regs::{in_page, CqDoorbell, CQ_DOORBELL};
+use ferroce_abi::regs::{in_page, CqArm, CqDoorbell, CQ_ARM, CQ_DOORBELL};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -41,6 +42,7 @@ pub(crate) struct CqShared {
     pub(crate) cqn: u16,
     log_size: u8,
     page: Option<DoorbellPage>,
+    eq: Option<Arc<EqShared>>,
     memory: Arc<dyn DmaBuffer>,
     ring: Mutex<Ring>,
 }
@@ -53,15 +55,21 @@ impl CqShared {
         device: &Arc<Shared>,
         entries: usize,
         page: Option<&DoorbellPage>,
+        eq: Option<&Eq>,
     ) -> Result<Self, Error> {
         check_page(page, device)?;
+        if eq.is_some_and(|eq| !eq.shared.is_of(device)) {
+            return Err(Error::OtherDevice { what: "EQ" });
+        }
         let log_size = ring_log("CQ size", entries)?;
         let memory = device.ring_memory(log_size, CQE_BYTES)?;
-        let entry = RingCfg {
+        let entry = CqCfg {
             enabled: true,
             base: memory.iova(),
             log_size,
             page: number_of(page),
+            has_eq: eq.is_some(),
+            eq: eq.map_or(0, |eq| eq.shared.eqn),
         }
         .to_bits()?;
         let cqn = device.cqns.take()?;
@@ -78,6 +86,7 @@ impl CqShared {
             cqn: cqn as u16,
             log_size,
             page: page.cloned(),
+            eq: eq.map(|eq| Arc::clone(&eq.shared)),
             memory,
             ring: Mutex::new(Ring {
                 consumer: 0,
@@ -196,6 +205,25 @@ impl CqShared {
         }
     }
 
+    /// Arms the CQ; whether completions wait already, of which the card gives no event.
+    fn request_notify(&self, solicited_only: bool) -> Result<bool, Error> {
+        if self.eq.is_none() {
+            return Err(Error::NoEq {
+                cqn: self.cqn.into(),
+            });
+        }
+        let mut ring = lock(&self.ring);
+        let arm = CqArm {
+            cqn: self.cqn.into(),
+            solicited_only,
+            consumer: ring.consumer,
+        };
+        let place = in_page(number_of(self.page.as_ref()), CQ_ARM);
+        self.device.bar.write64(place, arm.to_bits())?;
+        ring.told = ring.consumer;
+        Ok(!ring.backlog.is_empty())
+    }
+
     /// Tells the card what was taken out.
     fn tell(&self, ring: &mut Ring) -> Result<(), Error> {
         if ring.told == ring.consumer {
@@ -214,7 +242,7 @@ impl CqShared {
 
 impl Drop for CqShared {
     fn drop(&mut self) {
-        let done = RingCfg::default()
+        let done = CqCfg::default()
             .to_bits()
             .map_err(Error::from)
             .and_then(|bits| {
@@ -242,9 +270,10 @@ impl Cq {
         device: &Arc<Shared>,
         entries: usize,
         page: Option<&DoorbellPage>,
+        eq: Option<&Eq>,
     ) -> Result<Self, Error> {
         Ok(Self {
-            shared: Arc::new(CqShared::new(device, entries, page)?),
+            shared: Arc::new(CqShared::new(device, entries, page, eq)?),
         })
     }
 
@@ -257,6 +286,19 @@ impl Cq {
     /// and counts them.
     pub fn capacity(&self) -> usize {
         1 << self.shared.log_size
+    }
+
+    /// Asks for one [`Event::Completion`](crate::Event::Completion) in the CQ's EQ: for the next completion, or for one that is there
+    /// and that no poll has taken. With `solicited_only` only a completion counts whose sender asked for a solicited event, or that failed. An
+    /// event that was asked for before and has not come yet stays asked for; there is one event for both.
+    ///
+    /// Returns whether the driver itself holds completions already, which it took out of the ring early: for them no event comes; poll
+    /// at once. Completions that a later call of the driver flushes come without an event too: the caller of that call knows.
+    ///
+    /// # Errors
+    /// [`Error::NoEq`], [`Error::Bar`].
+    pub fn request_notify(&self, solicited_only: bool) -> Result<bool, Error> {
+        self.shared.request_notify(solicited_only)
     }
 
     /// Takes up to `max` completions that are there now; it never waits for one.

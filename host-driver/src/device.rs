@@ -3,6 +3,7 @@
 use crate::clear::clear;
 use crate::counters::Counters;
 use crate::cq::Cq;
+use crate::eq::{Eq, EqAttr};
 use crate::error::{check_range, Error};
 use crate::ids::IdPool;
 use crate::mailbox::Mailbox;
@@ -13,7 +14,7 @@ use crate::platform::{Bar, DmaMemory};
 use crate::port::PortAddress;
 use ferroce_abi::cfg::{mac_bits, PortCfg, ENTRY_WORDS};
 use ferroce_abi::limits::{
-    Pmtu, CQ_BITS, FIRST_QPN, MR_BITS, PD_BITS, QP_BITS, RING_ALIGN, WQE_SGES,
+    Pmtu, CQ_BITS, EQ_BITS, FIRST_QPN, MR_BITS, PD_BITS, QP_BITS, RING_ALIGN, WQE_SGES,
 };
 use ferroce_abi::mailbox::{Command, Request};
 use ferroce_abi::regs::{self, feature, Counter};
@@ -28,6 +29,8 @@ pub struct Capabilities {
     pub qps: u32,
     /// CQs.
     pub cqs: u32,
+    /// EQs, and MSI-X vectors; 0 without events.
+    pub eqs: u32,
     /// Memory regions; index 0 is not used.
     pub mrs: u32,
     /// WQEs of each queue that the card keeps on chip.
@@ -59,6 +62,7 @@ impl Capabilities {
             features: bar.read32(regs::FEATURES)?,
             qps: counted("NUM_QPS", regs::NUM_QPS, FIRST_QPN + 1, 1 << QP_BITS)?,
             cqs: counted("NUM_CQS", regs::NUM_CQS, 1, 1 << CQ_BITS)?,
+            eqs: counted("NUM_EQS", regs::NUM_EQS, 0, 1 << EQ_BITS)?,
             mrs: counted("NUM_MRS", regs::NUM_MRS, 2, 1 << MR_BITS)?,
             wqe_window: bar.read32(regs::WQE_WINDOW)?,
             retransmit_depth: bar.read32(regs::RETRANSMIT_DEPTH)?,
@@ -99,7 +103,7 @@ pub struct DeviceOptions {
     /// Looks at the status register before a command counts as failed. Each takes about a microsecond on a card and
     /// lets some time pass in a simulation.
     pub command_polls: u32,
-    /// Takes off the card what an earlier driver may have left: all QPs, CQs and memory regions, a command each. A card
+    /// Takes off the card what an earlier driver may have left: all QPs, CQs, EQs and memory regions, a command each. A card
     /// keeps them when the process that made them dies.
     pub clear: bool,
 }
@@ -121,6 +125,7 @@ pub(crate) struct Shared {
     pub(crate) caps: Capabilities,
     pub(crate) qpns: IdPool,
     pub(crate) cqns: IdPool,
+    pub(crate) eqns: IdPool,
     pub(crate) pdns: IdPool,
     pub(crate) pages: IdPool,
     pub(crate) mrs: MrPool,
@@ -213,6 +218,7 @@ impl Device {
                 caps,
                 qpns: IdPool::new("QPs", FIRST_QPN..caps.qps),
                 cqns: IdPool::new("CQs", 0..caps.cqs),
+                eqns: IdPool::new("EQs", 0..caps.eqs),
                 // A zeroed table entry belongs to protection domain 0.
                 pdns: IdPool::new("protection domains", 1..1 << PD_BITS),
                 // Page 0 is for queues that were made without a page.
@@ -269,7 +275,7 @@ impl Device {
     /// # Errors
     /// [`Error::Attribute`] for a size the card can't hold, [`Error::Exhausted`], [`Error::Dma`], command errors.
     pub fn create_cq(&self, entries: usize) -> Result<Cq, Error> {
-        Cq::new(&self.shared, entries, None)
+        Cq::new(&self.shared, entries, None, None)
     }
 
     /// [`Self::create_cq`] with the CQ's doorbell in `page`.
@@ -277,7 +283,29 @@ impl Device {
     /// # Errors
     /// See [`Self::create_cq`]; [`Error::OtherDevice`] for a page of another card.
     pub fn create_cq_in(&self, page: &DoorbellPage, entries: usize) -> Result<Cq, Error> {
-        Cq::new(&self.shared, entries, Some(page))
+        Cq::new(&self.shared, entries, Some(page), None)
+    }
+
+    /// A new CQ whose events go to `eq`, see [`Cq::request_notify`]; its doorbells are in `page`, if one is given.
+    ///
+    /// # Errors
+    /// See [`Self::create_cq`]; [`Error::OtherDevice`] for an EQ or a page of another card.
+    pub fn create_cq_with(
+        &self,
+        eq: &Eq,
+        page: Option<&DoorbellPage>,
+        entries: usize,
+    ) -> Result<Cq, Error> {
+        Cq::new(&self.shared, entries, page, Some(eq))
+    }
+
+    /// A new EQ, with its doorbell in `page`, if one is given.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] by a card without events, [`Error::Attribute`], [`Error::Exhausted`], [`Error::Dma`],
+    /// [`Error::OtherDevice`] for a page of another card, command errors.
+    pub fn create_eq(&self, attr: EqAttr, page: Option<&DoorbellPage>) -> Result<Eq, Error> {
+        Eq::new(&self.shared, attr, page)
     }
 
     /// A doorbell page of its own, for the queues of one process.

@@ -1,8 +1,9 @@
 //! Errors of the driver.
 
-use crate::platform::{BarError, DmaError};
+use crate::platform::{BarError, DmaError, WaitError};
 use ferroce_abi::cfg::FieldOverflow;
 use ferroce_abi::cqe::CqeError;
+use ferroce_abi::eqe::UnknownEvent;
 use ferroce_abi::mailbox::{Command, CommandStatus, QpState};
 use ferroce_abi::wqe::WqeError;
 
@@ -143,6 +144,18 @@ pub enum Error {
     /// The card wrote a CQE that this driver can't read; it was skipped.
     #[error(transparent)]
     Cqe(#[from] CqeError),
+    /// The card wrote an EQE that this driver can't read; it was skipped.
+    #[error(transparent)]
+    Eqe(#[from] UnknownEvent),
+    /// An interrupt can't be waited for.
+    #[error(transparent)]
+    Wait(#[from] WaitError),
+    /// The CQ was made without an EQ.
+    #[error("CQ {cqn} has no EQ that could take its events")]
+    NoEq {
+        /// The CQ.
+        cqn: u32,
+    },
 }
 
 impl Error {

@@ -1,13 +1,13 @@
 //! Verbs for Ferroce cards.
 //!
 //! The words are those of ibverbs: a [`Device`] (context), protection domains ([`Pd`]), memory regions ([`Mr`]),
-//! completion queues ([`Cq`]) and queue pairs ([`Qp`]). Ownership does what ibverbs leaves to discipline: a region
+//! completion queues ([`Cq`]), event queues ([`Eq`], their completion channels) and queue pairs ([`Qp`]). Ownership does what ibverbs leaves to discipline: a region
 //! keeps its memory alive, a QP its CQs and its domain, and all of them the card. Dropping an object takes it
 //! off the card before its memory is freed; when the card does not answer, the memory is kept for ever instead.
 //!
 //! The driver reaches the card through two traits, [`Bar`] and [`DmaMemory`], and is the same on a real card and in a
 //! simulation; [`linux`] implements them for a card in the machine. It never waits for anything but the end of a mailbox command, and for that only as long as
-//! [`DeviceOptions`] say.
+//! [`DeviceOptions`] say; only [`Eq::wait`] sleeps, until an interrupt ([`Interrupts`]) or its time-out.
 //!
 //! # Example
 //!
@@ -66,6 +66,7 @@ mod completion;
 mod counters;
 mod cq;
 mod device;
+mod eq;
 mod error;
 mod ids;
 #[cfg(all(
@@ -87,11 +88,12 @@ pub use completion::Completion;
 pub use counters::Counters;
 pub use cq::Cq;
 pub use device::{Capabilities, Device, DeviceOptions};
+pub use eq::{Eq, EqAttr, Event};
 pub use error::{Error, PostError};
 pub use mr::Mr;
 pub use page::DoorbellPage;
 pub use pd::Pd;
-pub use platform::{Bar, BarError, DmaBuffer, DmaError, DmaMemory};
+pub use platform::{Bar, BarError, DmaBuffer, DmaError, DmaMemory, Interrupts, WaitError};
 pub use port::PortAddress;
 pub use qp::{InitAttr, Qp, QpBuilder, RtrAttr, RtsAttr};
 pub use wr::{RecvWr, Remote, SendOp, SendWr};

@@ -4,6 +4,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 type Source = Box<dyn StdError + Send + Sync>;
 
@@ -43,6 +44,29 @@ pub enum DmaError {
     /// The memory could not be accessed.
     #[error("memory of the card could not be accessed")]
     Access(#[source] Source),
+}
+
+/// Interrupts can't be waited for.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupts of vector {vector} can't be waited for")]
+pub struct WaitError {
+    /// The vector.
+    pub vector: u8,
+    /// Why.
+    #[source]
+    pub source: Source,
+}
+
+/// The card's interrupts, by MSI-X vector.
+///
+/// When a wait has returned, reads of the same thread see what the card wrote before it interrupted.
+pub trait Interrupts: fmt::Debug + Send + Sync {
+    /// Waits until the card has interrupted with `vector` since the last call, at most `timeout`. Returns how often it has,
+    /// 0 when the time has passed. In a simulation it is simulated time.
+    ///
+    /// # Errors
+    /// [`WaitError`] when there is no such vector or it can't be waited for.
+    fn wait(&self, vector: u8, timeout: Duration) -> Result<u64, WaitError>;
 }
 
 /// The card's registers (BAR 0). Offsets are aligned to the access width.

@@ -2,7 +2,7 @@
 
 mod card;
 
-use card::{Bench, TestCard, CQS, MRS, QPS};
+use card::{Bench, TestCard, CQS, EQS, MRS, QPS};
 use ferroce_abi::cfg::{MrCfg, PortCfg, RingCfg, Table};
 use ferroce_abi::mailbox::{Command, CommandStatus};
 use ferroce_abi::regs;
@@ -40,6 +40,7 @@ fn a_card_is_cleared_when_that_is_asked_for() {
     let expected: Vec<_> = each(Command::QpToReset, 2..QPS)
         .chain(each(Command::DeregMr, 1..MRS))
         .chain(each(Command::DestroyCq, 0..CQS))
+        .chain(each(Command::DestroyEq, 0..EQS))
         .collect();
     assert_eq!(ran, expected);
 }

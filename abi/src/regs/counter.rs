@@ -86,6 +86,9 @@ counters! {
     Doorbells = 71, "doorbells", "Doorbells rung.";
     DoorbellsBad = 72, "doorbells_bad", "Doorbells for a queue that does not exist.";
     DoorbellsForeign = 73, "doorbells_foreign", "Doorbells in another page than their queue's.";
+    EqeWritten = 74, "eqe_written", "EQEs written.";
+    EqeDropped = 75, "eqe_dropped", "EQEs lost because their EQ was full or does not exist.";
+    Interrupts = 76, "interrupts", "MSI-X messages sent.";
     PcieReadsFailed = 80, "pcie_reads_failed", "Read TLPs of the card that were answered with an error.";
     PcieReadTimeouts = 81, "pcie_read_timeouts", "Read TLPs of the card that were not answered in time.";
     PcieUnexpected = 82, "pcie_unexpected", "Completions that answer no request of the card.";

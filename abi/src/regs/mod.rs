@@ -9,7 +9,7 @@ pub mod doc;
 pub mod doorbell;
 
 pub use counter::Counter;
-pub use doorbell::{CqDoorbell, QueueDoorbell};
+pub use doorbell::{CqArm, CqDoorbell, EqDoorbell, QueueDoorbell};
 
 use crate::mailbox;
 use serde::Serialize;
@@ -21,7 +21,7 @@ pub const MAGIC_VALUE: u32 = 0x4645_5252;
 /// Major version of this register map: drivers of another one must refuse the card.
 pub const VERSION_MAJOR: u16 = 1;
 /// Minor version: additions that an older driver need not know.
-pub const VERSION_MINOR: u16 = 0;
+pub const VERSION_MINOR: u16 = 1;
 /// Content of the version register.
 pub const VERSION_VALUE: u32 = (VERSION_MAJOR as u32) << 16 | VERSION_MINOR as u32;
 
@@ -49,6 +49,8 @@ pub const MAX_PMTU: u64 = 0x0028;
 pub const CORE_CLOCK: u64 = 0x002C;
 /// Outstanding READs and atomics of a QP; 0 without them.
 pub const MAX_RD_ATOMIC: u64 = 0x0030;
+/// Number of EQs, and of MSI-X vectors; 0 without events.
+pub const NUM_EQS: u64 = 0x0034;
 /// Command opcode; writing starts the command.
 pub const COMMAND: u64 = 0x0040;
 /// Command status.
@@ -61,6 +63,12 @@ pub const MAILBOX_IN: u64 = 0x0100;
 pub const MAILBOX_OUT: u64 = 0x0200;
 /// First counter, see [`Counter`].
 pub const COUNTERS: u64 = 0x0400;
+/// First byte of the MSI-X table, 16 bytes a vector (PCIe Base 7.7.2).
+pub const MSIX_TABLE: u64 = 0x1_0000;
+/// First byte of the MSI-X pending bits.
+pub const MSIX_PBA: u64 = 0x1_0800;
+/// Most MSI-X vectors.
+pub const MSIX_VECTORS: u64 = 128;
 /// First doorbell page.
 pub const DOORBELLS: u64 = 0x8_0000;
 /// Bytes of a doorbell page: a page of the host's MMU.
@@ -73,6 +81,10 @@ pub const SQ_DOORBELL: u64 = 0x00;
 pub const RQ_DOORBELL: u64 = 0x08;
 /// CQ doorbell in a page, [`CqDoorbell`]; one 64-bit write.
 pub const CQ_DOORBELL: u64 = 0x10;
+/// CQ arm doorbell in a page, [`CqArm`]; one 64-bit write.
+pub const CQ_ARM: u64 = 0x18;
+/// EQ doorbell in a page, [`EqDoorbell`]; one 64-bit write.
+pub const EQ_DOORBELL: u64 = 0x20;
 
 /// Byte offset in BAR 0 of a doorbell (such as [`SQ_DOORBELL`]) in page `page`.
 pub const fn in_page(page: u8, doorbell: u64) -> u64 {
@@ -101,9 +113,11 @@ pub mod feature {
     pub const IPV6: u32 = 1 << 8;
     /// Memory windows and local invalidate.
     pub const MW: u32 = 1 << 9;
+    /// Event queues, completion events and interrupts.
+    pub const EVENTS: u32 = 1 << 10;
 
     /// Names for documents and messages.
-    pub const NAMES: [(u32, &str); 10] = [
+    pub const NAMES: [(u32, &str); 11] = [
         (
             RC,
             "reliable connections: SEND and RDMA WRITE, with and without immediate",
@@ -117,6 +131,7 @@ pub mod feature {
         (SRQ, "shared receive queues"),
         (IPV6, "IPv6"),
         (MW, "memory windows and local invalidate"),
+        (EVENTS, "event queues, completion events, interrupts"),
     ];
 }
 
@@ -241,6 +256,13 @@ pub const REGISTERS: &[Register] = &[
         "outstanding READs and atomics of a QP, 0 without them",
     ),
     one(
+        "NUM_EQS",
+        NUM_EQS,
+        32,
+        Rights::Ro,
+        "number of EQs, and of MSI-X vectors; 0 without events",
+    ),
+    one(
         "COMMAND",
         COMMAND,
         32,
@@ -285,6 +307,22 @@ pub const REGISTERS: &[Register] = &[
         rights: Rights::Ro,
         doc: "counters, see below",
     },
+    Register {
+        name: "MSIX_TABLE",
+        offset: MSIX_TABLE,
+        width: 64,
+        count: 2 * MSIX_VECTORS,
+        rights: Rights::Rw,
+        doc: "MSI-X table: message address, then message data in bits 31:0 and the mask bit in bit 32",
+    },
+    Register {
+        name: "MSIX_PBA",
+        offset: MSIX_PBA,
+        width: 64,
+        count: MSIX_VECTORS / 64,
+        rights: Rights::Ro,
+        doc: "MSI-X pending bits",
+    },
 ];
 
 /// The registers of a doorbell page, by byte offset in it.
@@ -309,6 +347,20 @@ pub const PAGE_REGISTERS: &[Register] = &[
         64,
         Rights::Wo,
         "CQ index in bits 23:0, running consumer index in bits 55:32",
+    ),
+    one(
+        "CQ_ARM",
+        CQ_ARM,
+        64,
+        Rights::Wo,
+        "CQ index in bits 23:0, bit 24 only for solicited and failed completions, running consumer index in bits 55:32",
+    ),
+    one(
+        "EQ_DOORBELL",
+        EQ_DOORBELL,
+        64,
+        Rights::Wo,
+        "EQ index in bits 23:0, bit 24 interrupt for the next event, running consumer index in bits 55:32",
     ),
 ];
 

@@ -15,7 +15,7 @@ use command_engine::CommandEngine;
 use desc::BarRead;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
-use ferroce_rtl::desc::bar::{BarReq, BarResp, CqBell, QueueBell};
+use ferroce_rtl::desc::bar::{BarReq, BarResp, CqBell, EqBell, QueueBell};
 use ferroce_rtl::desc::cfg::CfgWrite;
 use ferroce_rtl::ram::RAM_LATENCY;
 use ferroce_rtl::stream::{StreamIn, StreamOut};
@@ -43,8 +43,10 @@ pub struct Bar {
     pub sq_bell: StreamOut<QueueBell>,
     /// Doorbells of RQs.
     pub rq_bell: StreamOut<QueueBell>,
-    /// Doorbells of CQs.
+    /// Doorbells and arm doorbells of CQs.
     pub cq_bell: StreamOut<CqBell>,
+    /// Doorbells of EQs.
+    pub eq_bell: StreamOut<EqBell>,
     /// A doorbell was rung.
     pub bell_rung: Signal<Out, Bit>,
     /// It names a queue that does not exist.
@@ -77,6 +79,7 @@ impl Bar {
             sq_bell: StreamOut::default(),
             rq_bell: StreamOut::default(),
             cq_bell: StreamOut::default(),
+            eq_bell: StreamOut::default(),
             bell_rung: Signal::default(),
             bell_bad: Signal::default(),
             bell_foreign: Signal::default(),
@@ -84,8 +87,18 @@ impl Bar {
             counter_value: Signal::default(),
             ident: Constant::new(ident(config)),
             decode: BarDecode::default(),
-            engine: CommandEngine::new(config.qps_log2, config.cqs_log2, config.mrs_log2),
-            bells: BellGate::new(config.qps_log2, config.cqs_log2, ACCESSES_UNDER_WAY),
+            engine: CommandEngine::new(
+                config.qps_log2,
+                config.cqs_log2,
+                config.eqs_log2,
+                config.mrs_log2,
+            ),
+            bells: BellGate::new(
+                config.qps_log2,
+                config.cqs_log2,
+                config.eqs_log2,
+                ACCESSES_UNDER_WAY,
+            ),
             reads: Delay::new(RAM_LATENCY),
             answers: SyncFifo::new_with_reserve(ANSWERS_LOG2, ACCESSES_UNDER_WAY + RAM_LATENCY),
             read: Signal::default(),
@@ -117,6 +130,7 @@ impl Logic for Bar {
         StreamOut::<QueueBell>::link(&mut self.sq_bell, &mut self.bells.sq);
         StreamOut::<QueueBell>::link(&mut self.rq_bell, &mut self.bells.rq);
         StreamOut::<CqBell>::link(&mut self.cq_bell, &mut self.bells.cq);
+        StreamOut::<EqBell>::link(&mut self.eq_bell, &mut self.bells.eq);
 
         self.counter.next = self.decode.read.val().word;
         self.reads.data_in.next = self.decode.read.val();

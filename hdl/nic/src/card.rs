@@ -33,6 +33,10 @@ pub struct Card {
     pub np_credit: Signal<In, Bits<4>>,
     /// Another non-posted request of the host is wanted (bit 0 of `pcie_cq_np_req`).
     pub np_wanted: Signal<Out, Bit>,
+    /// MSI-X is enabled (`cfg_interrupt_msix_enable`).
+    pub msix_enable: Signal<In, Bit>,
+    /// All MSI-X vectors are masked (`cfg_interrupt_msix_mask`).
+    pub msix_mask: Signal<In, Bit>,
     /// Frames to the MAC, with FCS, no bubble inside a frame.
     pub mac_tx: StreamOut<Beat>,
     /// A beat of a frame from the MAC, with FCS.
@@ -61,6 +65,8 @@ impl Card {
             limits: Signal::default(),
             np_credit: Signal::default(),
             np_wanted: Signal::default(),
+            msix_enable: Signal::default(),
+            msix_mask: Signal::default(),
             mac_tx: StreamOut::default(),
             mac_rx_data: Signal::default(),
             mac_rx_valid: Signal::default(),
@@ -98,6 +104,8 @@ impl Logic for Card {
         StreamOut::<DmaReadReq>::join(&mut self.nic.dma_read_req, &mut self.pcie.read_req);
         StreamOut::<DmaReadBeat>::join(&mut self.pcie.read_data, &mut self.nic.dma_read_data);
         StreamOut::<DmaWriteBeat>::join(&mut self.nic.dma_write, &mut self.pcie.write);
+        self.nic.msix_enable.next = self.msix_enable.val();
+        self.nic.msix_mask.next = self.msix_mask.val();
         self.nic.pcie.next = self.pcie.events.val();
 
         StreamOut::<Beat>::link(&mut self.mac_tx, &mut self.nic.mac_tx);

@@ -1,6 +1,6 @@
 //! Sizes of a card.
 
-use ferroce_abi::limits::{CQ_BITS, MR_BITS, QP_BITS};
+use ferroce_abi::limits::{CQ_BITS, EQ_BITS, MR_BITS, QP_BITS};
 use serde::{Deserialize, Serialize};
 
 use crate::wqe_cache::desc::MAX_WINDOW_LOG2;
@@ -13,6 +13,8 @@ pub struct NicConfig {
     pub qps_log2: usize,
     /// CQs.
     pub cqs_log2: usize,
+    /// EQs and MSI-X vectors: one for each core that handles completions.
+    pub eqs_log2: usize,
     /// Memory regions.
     pub mrs_log2: usize,
     /// WQEs of each SQ on chip.
@@ -49,6 +51,7 @@ impl NicConfig {
     pub const SMALL: Self = Self {
         qps_log2: 4,
         cqs_log2: 4,
+        eqs_log2: 2,
         mrs_log2: 4,
         sq_window_log2: 4,
         rq_window_log2: 6,
@@ -62,6 +65,7 @@ impl NicConfig {
     pub const LARGE: Self = Self {
         qps_log2: 10,
         cqs_log2: 10,
+        eqs_log2: 5,
         mrs_log2: 12,
         sq_window_log2: 4,
         rq_window_log2: 6,
@@ -79,6 +83,7 @@ impl NicConfig {
         let sizes = [
             ("qps_log2", self.qps_log2, 2, QP_BITS),
             ("cqs_log2", self.cqs_log2, 1, CQ_BITS),
+            ("eqs_log2", self.eqs_log2, 1, EQ_BITS),
             ("mrs_log2", self.mrs_log2, 1, MR_BITS),
             ("sq_window_log2", self.sq_window_log2, 1, MAX_WINDOW_LOG2),
             ("rq_window_log2", self.rq_window_log2, 1, MAX_WINDOW_LOG2),

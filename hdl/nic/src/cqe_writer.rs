@@ -3,9 +3,10 @@
 pub mod cq_ring;
 pub mod cqe_format;
 
+use crate::eq_writer::desc::EventJob;
 use crate::ring_cfg::RingCfgPort;
 use cq_ring::{CqRing, RING_LATENCY};
-use cqe_format::{CqeFormat, FORMAT_LATENCY};
+use cqe_format::{CqeFormat, FORMAT_LATENCY, WRITES_LOG2};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::arb2::Arb2;
 use ferroce_rtl::desc::bar::CqBell;
@@ -13,10 +14,18 @@ use ferroce_rtl::desc::cfg::{table, CfgWrite};
 use ferroce_rtl::desc::dma::DmaWriteBeat;
 use ferroce_rtl::desc::rx::CqeJob;
 use ferroce_rtl::stream::{StreamIn, StreamOut};
+use ferroce_rtl::sync_fifo::SyncFifo;
 
 /// Completions that may be on the way from the output FIFO's `almost_full` to its input, one every two
 /// cycles, and one more.
 const JOBS_UNDER_WAY: usize = (RING_LATENCY + FORMAT_LATENCY).div_ceil(2) + 1;
+
+/// Events that may come after the event FIFO's `almost_full`: of every CQE that waits for the write arbiter and of those under way,
+/// and what is in the registers around the FIFO.
+const EVENTS_UNDER_WAY: usize = (1 << WRITES_LOG2) + JOBS_UNDER_WAY + 2;
+/// Places of the event FIFO, log2: those under way and as many that wait for their EQ.
+const EVENTS_LOG2: usize = 6;
+const _: () = assert!(2 * EVENTS_UNDER_WAY <= 1 << EVENTS_LOG2);
 
 /// Takes a completion every two cycles, the same CQ's too, from receives and sends in turn.
 ///
@@ -28,7 +37,7 @@ pub struct CqeWriter {
     pub clock: Signal<In, Clock>,
     /// Configuration bus.
     pub cfg: Signal<In, CfgWrite>,
-    /// Consumer indices.
+    /// Consumer indices, and wishes for events.
     pub bell: StreamIn<CqBell>,
     /// Completions of receives, after their payload.
     pub rx_job: StreamIn<CqeJob>,
@@ -36,6 +45,8 @@ pub struct CqeWriter {
     pub tx_job: StreamIn<CqeJob>,
     /// Host writes of 32 bytes.
     pub write: StreamOut<DmaWriteBeat>,
+    /// Events of CQs that have an EQ, behind the writes of their CQEs. Completions wait when these are not taken.
+    pub event: StreamOut<EventJob>,
     /// A CQE was written.
     pub written: Signal<Out, Bit>,
     /// A CQE was dropped.
@@ -44,6 +55,7 @@ pub struct CqeWriter {
     jobs: Arb2<CqeJob>,
     ring: CqRing,
     format: CqeFormat,
+    events: SyncFifo<EventJob>,
 }
 
 impl CqeWriter {
@@ -61,12 +73,14 @@ impl CqeWriter {
             rx_job: StreamIn::default(),
             tx_job: StreamIn::default(),
             write: StreamOut::default(),
+            event: StreamOut::default(),
             written: Signal::default(),
             dropped: Signal::default(),
             ring_port: RingCfgPort::new(table::CQ),
             jobs: Arb2::default(),
             ring: CqRing::new(cqs_log2),
             format: CqeFormat::new(JOBS_UNDER_WAY),
+            events: SyncFifo::new_with_reserve(EVENTS_LOG2, EVENTS_UNDER_WAY),
         }
     }
 }
@@ -81,17 +95,20 @@ impl Default for CqeWriter {
 impl Logic for CqeWriter {
     #[kernel]
     fn update(&mut self) {
-        clock!(self, clock, ring_port, jobs, ring, format);
+        clock!(self, clock, ring_port, jobs, ring, format, events);
         self.ring_port.cfg.next = self.cfg.val();
         self.ring.cfg.next = self.ring_port.ring.val();
         StreamIn::<CqBell>::link(&mut self.bell, &mut self.ring.bell);
         StreamIn::<CqeJob>::link(&mut self.rx_job, &mut self.jobs.in0);
         StreamIn::<CqeJob>::link(&mut self.tx_job, &mut self.jobs.in1);
         StreamOut::<CqeJob>::join(&mut self.jobs.output, &mut self.ring.job);
-        self.ring.open.next = self.format.open.val();
+        self.ring.open.next = self.format.open.val() & !self.events.almost_full.val();
         self.format.place.next = self.ring.place.val();
         StreamOut::<DmaWriteBeat>::link(&mut self.write, &mut self.format.write);
-        self.written.next = self.ring.place.val().valid;
+        self.events.input.valid.next = self.format.event_valid.val();
+        self.events.input.data.next = self.format.event.val();
+        StreamOut::<EventJob>::link(&mut self.event, &mut self.events.output);
+        self.written.next = self.ring.place.val().write;
         self.dropped.next = self.ring.dropped.val();
     }
 }

@@ -29,6 +29,12 @@ pub struct HostEvents {
     pub cqe_written: Bit,
     /// A CQE was dropped.
     pub cqe_dropped: Bit,
+    /// An EQE was written.
+    pub eqe_written: Bit,
+    /// An EQE was dropped.
+    pub eqe_dropped: Bit,
+    /// An MSI-X message went to the host.
+    pub interrupt: Bit,
     /// A read request went to the host.
     pub dma_read: Bit,
     /// A write to the host ended.
@@ -185,6 +191,12 @@ impl Logic for EventCounters {
             bit_cast::<16, 1>(self.host_now.q.val().cqe_written.into());
         self.counters.add[Counter::CqeDropped as usize].next =
             bit_cast::<16, 1>(self.host_now.q.val().cqe_dropped.into());
+        self.counters.add[Counter::EqeWritten as usize].next =
+            bit_cast::<16, 1>(self.host_now.q.val().eqe_written.into());
+        self.counters.add[Counter::EqeDropped as usize].next =
+            bit_cast::<16, 1>(self.host_now.q.val().eqe_dropped.into());
+        self.counters.add[Counter::Interrupts as usize].next =
+            bit_cast::<16, 1>(self.host_now.q.val().interrupt.into());
         self.counters.add[Counter::DmaReads as usize].next =
             bit_cast::<16, 1>(self.host_now.q.val().dma_read.into());
         self.counters.add[Counter::DmaWrites as usize].next =

@@ -1,11 +1,14 @@
 //! Tables, register window and top level of the card.
 
 pub mod bar;
+pub mod bar_split;
 pub mod card;
 pub mod config;
 pub mod counters;
 pub mod cqe_writer;
+pub mod eq_writer;
 pub mod event_counters;
+pub mod events;
 pub mod mr_check;
 pub mod nic;
 pub mod ring_cfg;

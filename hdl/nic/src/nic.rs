@@ -1,9 +1,12 @@
 //! The card.
 
 use crate::bar::Bar;
+use crate::bar_split::BarSplit;
 use crate::config::NicConfig;
 use crate::cqe_writer::CqeWriter;
+use crate::eq_writer::desc::EventJob;
 use crate::event_counters::EventCounters;
+use crate::events::EventPath;
 use crate::mr_check::MrChecker;
 use crate::tx_monitor::TxMonitor;
 use crate::wqe_cache::WqeCache;
@@ -16,12 +19,12 @@ use ferroce_emit::prelude::*;
 use ferroce_mac_100g::Mac100g;
 use ferroce_roce_rx::{RoceRx, RxSizes};
 use ferroce_roce_tx::roce_tx::{RoceTx, TxSizes};
-use ferroce_rtl::desc::bar::{BarReq, BarResp, CqBell, QueueBell};
+use ferroce_rtl::desc::bar::{BarReq, BarResp, CqBell, EqBell, QueueBell};
 use ferroce_rtl::desc::cfg::table;
 use ferroce_rtl::desc::dma::{DmaReadBeat, DmaReadReq, DmaWriteBeat};
 use ferroce_rtl::desc::rx::{AckJob, CqeJob};
 use ferroce_rtl::desc::tx::{Consumed, Kick, LocalError, Rewind};
-use ferroce_rtl::dma_write_arb2::DmaWriteArb2;
+use ferroce_rtl::dma_write_arb3::DmaWriteArb3;
 use ferroce_rtl::stream::{Beat, StreamIn, StreamOut};
 
 /// Status of a WQE whose memory access was denied.
@@ -48,12 +51,17 @@ pub struct Nic {
     pub dma_write: StreamOut<DmaWriteBeat>,
     /// What the PCIe engine met, to be counted.
     pub pcie: Signal<In, PcieEvents>,
+    /// MSI-X is enabled.
+    pub msix_enable: Signal<In, Bit>,
+    /// All MSI-X vectors are masked.
+    pub msix_mask: Signal<In, Bit>,
     /// Frames to the MAC, with FCS, no bubble inside a frame.
     pub mac_tx: StreamOut<Beat>,
     /// A beat of a frame from the MAC, with FCS.
     pub mac_rx_data: Signal<In, Beat>,
     /// The MAC offers a beat, which can't wait.
     pub mac_rx_valid: Signal<In, Bit>,
+    split: BarSplit,
     bar: Bar,
     counters: EventCounters,
     sq_cache: WqeCache,
@@ -67,7 +75,8 @@ pub struct Nic {
     cqes: CqeWriter,
     reads: DmaReadArb,
     read_data: DmaReadDemux,
-    writes: DmaWriteArb2,
+    events: EventPath,
+    writes: DmaWriteArb3,
 }
 
 impl Nic {
@@ -93,9 +102,12 @@ impl Nic {
             dma_read_data: StreamIn::default(),
             dma_write: StreamOut::default(),
             pcie: Signal::default(),
+            msix_enable: Signal::default(),
+            msix_mask: Signal::default(),
             mac_tx: StreamOut::default(),
             mac_rx_data: Signal::default(),
             mac_rx_valid: Signal::default(),
+            split: BarSplit::default(),
             bar: Bar::new(&config),
             counters: EventCounters::default(),
             sq_cache: cache(config.sq_window_log2, table::SQ, tags::SQ),
@@ -119,7 +131,8 @@ impl Nic {
             cqes: CqeWriter::new(config.cqs_log2),
             reads: DmaReadArb::default(),
             read_data: DmaReadDemux::default(),
-            writes: DmaWriteArb2::default(),
+            events: EventPath::new(config.eqs_log2),
+            writes: DmaWriteArb3::default(),
         }
     }
 }
@@ -134,6 +147,8 @@ impl Default for Nic {
 impl Logic for Nic {
     #[kernel]
     fn update(&mut self) {
+        self.split.clock.next = self.core_clock.val();
+        self.events.clock.next = self.core_clock.val();
         self.bar.clock.next = self.core_clock.val();
         self.counters.clock.next = self.core_clock.val();
         self.sq_cache.clock.next = self.core_clock.val();
@@ -152,8 +167,15 @@ impl Logic for Nic {
         self.mac.mac_rx_clock.next = self.mac_rx_clock.val();
 
         // Register window, configuration, doorbells.
-        StreamIn::<BarReq>::link(&mut self.bar_req, &mut self.bar.access);
-        StreamOut::<BarResp>::link(&mut self.bar_resp, &mut self.bar.answer);
+        StreamIn::<BarReq>::link(&mut self.bar_req, &mut self.split.access);
+        StreamOut::<BarResp>::link(&mut self.bar_resp, &mut self.split.answer);
+        StreamOut::<BarReq>::join(&mut self.split.regs, &mut self.bar.access);
+        StreamOut::<BarResp>::join(&mut self.bar.answer, &mut self.split.regs_answer);
+        StreamOut::<BarReq>::join(&mut self.split.msix, &mut self.events.access);
+        StreamOut::<BarResp>::join(&mut self.events.answer, &mut self.split.msix_answer);
+        self.events.cfg.next = self.bar.cfg.val();
+        self.events.msix_enable.next = self.msix_enable.val();
+        self.events.msix_mask.next = self.msix_mask.val();
         self.sq_cache.cfg.next = self.bar.cfg.val();
         self.rq_cache.cfg.next = self.bar.cfg.val();
         self.tx_mrs.cfg.next = self.bar.cfg.val();
@@ -164,6 +186,7 @@ impl Logic for Nic {
         StreamOut::<QueueBell>::join(&mut self.bar.sq_bell, &mut self.sq_cache.bell);
         StreamOut::<QueueBell>::join(&mut self.bar.rq_bell, &mut self.rq_cache.bell);
         StreamOut::<CqBell>::join(&mut self.bar.cq_bell, &mut self.cqes.bell);
+        StreamOut::<EqBell>::join(&mut self.bar.eq_bell, &mut self.events.bell);
 
         // Transmit side and its queues.
         StreamOut::<Kick>::join(&mut self.sq_cache.kick, &mut self.tx.cache_kick);
@@ -210,6 +233,9 @@ impl Logic for Nic {
         StreamOut::<CqeJob>::join(&mut self.rx.tx_cqes, &mut self.cqes.tx_job);
         StreamOut::<DmaWriteBeat>::join(&mut self.rx.writes, &mut self.writes.in0);
         StreamOut::<DmaWriteBeat>::join(&mut self.cqes.write, &mut self.writes.in1);
+        // An event leaves the CQE writer only when this arbiter has taken the CQE.
+        StreamOut::<EventJob>::join(&mut self.cqes.event, &mut self.events.event);
+        StreamOut::<DmaWriteBeat>::join(&mut self.events.write, &mut self.writes.in2);
         StreamOut::<DmaWriteBeat>::link(&mut self.dma_write, &mut self.writes.output);
 
         // Wire.
@@ -232,6 +258,9 @@ impl Logic for Nic {
         self.counters.host.next.tx_dma_dropped = self.tx.fetch_error.val().valid;
         self.counters.host.next.cqe_written = self.cqes.written.val();
         self.counters.host.next.cqe_dropped = self.cqes.dropped.val();
+        self.counters.host.next.eqe_written = self.events.written.val();
+        self.counters.host.next.eqe_dropped = self.events.dropped.val();
+        self.counters.host.next.interrupt = self.events.interrupt.val();
         self.counters.host.next.dma_read =
             self.reads.request.valid.val() & self.dma_read_req.ready.val();
         self.counters.host.next.dma_write = self.writes.output.valid.val()

@@ -1,6 +1,6 @@
 //! Ring configuration off the configuration bus.
 
-use ferroce_abi::cfg::{field_offset, RingCfg};
+use ferroce_abi::cfg::{field_offset, BitField, RingCfg};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::cfg::CfgWrite;
 
@@ -8,12 +8,18 @@ const ENABLED: usize = field_offset(RingCfg::FIELDS, "enabled");
 const BASE: usize = field_offset(RingCfg::FIELDS, "base");
 const LOG_SIZE: usize = field_offset(RingCfg::FIELDS, "log_size");
 
-/// A write of a queue's [`ferroce_rtl::desc::cfg::RingCfg`].
+/// First bit behind the fields that all rings have.
+pub const MORE: usize = PAGE.offset + PAGE.width;
+const PAGE: BitField = RingCfg::FIELDS[RingCfg::FIELDS.len() - 1];
+/// Bits that [`RingWrite::more`] holds.
+pub const MORE_BITS: usize = 19;
+
+/// A write of a queue's [`ferroce_rtl::desc::cfg::RingCfg`], or of an entry that begins as it does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct RingWrite {
     /// Write in this cycle.
     pub valid: Bit,
-    /// QP or CQ index.
+    /// QP, CQ or EQ index.
     pub index: Bits<14>,
     /// The ring exists.
     pub enabled: Bit,
@@ -21,6 +27,8 @@ pub struct RingWrite {
     pub base: Bits<64>,
     /// Log2 of the number of entries, 1 to 15.
     pub log_size: Bits<4>,
+    /// What follows in the entry: fields that only CQs or only EQs have.
+    pub more: Bits<MORE_BITS>,
 }
 
 /// Picks one table's writes off the bus. Latency 1.
@@ -59,6 +67,7 @@ impl Logic for RingCfgPort {
         self.write.d.next.enabled = self.cfg.val().data.get_bit(ENABLED);
         self.write.d.next.base = self.cfg.val().data.get_bits::<64>(BASE);
         self.write.d.next.log_size = self.cfg.val().data.get_bits::<4>(LOG_SIZE);
+        self.write.d.next.more = self.cfg.val().data.get_bits::<MORE_BITS>(MORE);
         self.ring.next = self.write.q.val();
     }
 }

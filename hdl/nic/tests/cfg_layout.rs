@@ -92,6 +92,22 @@ fn entries_and_structs_agree() {
         log_size,
         page
     });
+    same_layout!(CqCfg {
+        enabled,
+        base,
+        log_size,
+        page,
+        has_eq,
+        eq
+    });
+    same_layout!(EqCfg {
+        enabled,
+        base,
+        log_size,
+        page,
+        vector,
+        gap
+    });
     same_layout!(MrCfg {
         valid,
         tag,
@@ -116,6 +132,7 @@ fn table_numbers_agree() {
         (Table::Rq, table::RQ),
         (Table::Cq, table::CQ),
         (Table::Mr, table::MR),
+        (Table::Eq, table::EQ),
     ];
     assert_eq!(pairs.len(), Table::ALL.len());
     for (software, hardware) in pairs {

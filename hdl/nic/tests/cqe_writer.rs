@@ -92,6 +92,7 @@ impl Bench {
         self.uut.bell.data.next = self.bells.front().copied().unwrap_or_default();
         let ready = self.rng.gen_bool(0.4);
         self.uut.write.ready.next = ready;
+        self.uut.event.ready.next = true;
         self.uut.clock.next = false.into();
         settle(&mut self.uut);
         if self.uut.rx_job.valid.val() & self.uut.rx_job.ready.val() {
@@ -156,6 +157,7 @@ impl Bench {
         self.bells.push_back(CqBell {
             cq: (cq as u64).into(),
             consumer: u64::from(self.queues[cq].consumer).into(),
+            ..CqBell::default()
         });
     }
 }

@@ -1,5 +1,6 @@
 //! Interrupts of a card as file descriptors.
 
+use crate::platform::{Interrupts, WaitError};
 use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use std::io;
@@ -74,6 +75,17 @@ const LONGEST: Timespec = Timespec {
     tv_nsec: 0,
 };
 
+/// The interrupts of the first vectors, in order.
+impl Interrupts for Vec<Interrupt> {
+    fn wait(&self, vector: u8, timeout: Duration) -> Result<u64, WaitError> {
+        let fail = |source| WaitError { vector, source };
+        match self.get(usize::from(vector)) {
+            Some(interrupt) => interrupt.wait(timeout).map_err(|error| fail(error.into())),
+            None => Err(fail("it was not switched on".into())),
+        }
+    }
+}
+
 impl AsFd for Interrupt {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.event.as_fd()
@@ -105,6 +117,16 @@ mod tests {
         let timeout = Duration::from_millis(20);
         assert_eq!(interrupt.wait(timeout).unwrap(), 0);
         assert!(start.elapsed() >= timeout);
+    }
+
+    #[test]
+    fn vectors_are_waited_for_by_number() {
+        let interrupts = vec![Interrupt::new().unwrap(), Interrupt::new().unwrap()];
+        signal(&interrupts[1], 2);
+        let all: &dyn Interrupts = &interrupts;
+        assert_eq!(all.wait(0, Duration::ZERO).unwrap(), 0);
+        assert_eq!(all.wait(1, Duration::ZERO).unwrap(), 2);
+        assert_eq!(all.wait(2, Duration::ZERO).unwrap_err().vector, 2);
     }
 
     #[test]

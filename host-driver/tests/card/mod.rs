@@ -6,9 +6,10 @@ pub mod memory;
 
 use ferroce_abi::cfg::{RingCfg, Table};
 use ferroce_abi::cqe::{phase_of, Cqe, Status, WcOpcode};
-use ferroce_abi::limits::{CQE_BYTES, WQE_BYTES};
+use ferroce_abi::eqe::Eqe;
+use ferroce_abi::limits::{CQE_BYTES, EQE_BYTES, WQE_BYTES};
 use ferroce_abi::mailbox::{Command, CommandStatus, MailboxState, Object, QpState, BLOCKS};
-use ferroce_abi::regs::{self, feature, CqDoorbell, QueueDoorbell};
+use ferroce_abi::regs::{self, feature, CqArm, CqDoorbell, EqDoorbell, QueueDoorbell};
 use ferroce_driver::{
     Access, Bar, BarError, Cq, Device, DeviceOptions, InitAttr, Mac, Mr, Pd, PortAddress, Qp,
     RtrAttr, RtsAttr,
@@ -52,9 +53,12 @@ pub struct State {
     qp_states: HashMap<u32, QpState>,
     rings: HashMap<(Table, u32), RingCfg>,
     cqe_producers: HashMap<u32, u32>,
+    eqe_producers: HashMap<u32, u32>,
     pub sq_doorbells: Vec<QueueDoorbell>,
     pub rq_doorbells: Vec<QueueDoorbell>,
     pub cq_doorbells: Vec<CqDoorbell>,
+    pub cq_arms: Vec<CqArm>,
+    pub eq_doorbells: Vec<EqDoorbell>,
     /// Page of every doorbell write.
     pub pages_rung: Vec<u8>,
 }
@@ -69,16 +73,18 @@ pub struct TestCard {
 pub const QPS: u32 = 8;
 pub const CQS: u32 = 4;
 pub const MRS: u32 = 8;
+pub const EQS: u32 = 2;
 
 impl TestCard {
     pub fn new() -> Self {
         let words = [
             (regs::MAGIC, regs::MAGIC_VALUE),
             (regs::VERSION, regs::VERSION_VALUE),
-            (regs::FEATURES, feature::RC),
+            (regs::FEATURES, feature::RC | feature::EVENTS),
             (regs::NUM_QPS, QPS),
             (regs::NUM_CQS, CQS),
             (regs::NUM_MRS, MRS),
+            (regs::NUM_EQS, EQS),
             (regs::WQE_WINDOW, 16),
             (regs::RETRANSMIT_DEPTH, 64),
             (regs::MAX_SGE, 1),
@@ -101,9 +107,12 @@ impl TestCard {
                 qp_states: HashMap::new(),
                 rings: HashMap::new(),
                 cqe_producers: HashMap::new(),
+                eqe_producers: HashMap::new(),
                 sq_doorbells: Vec::new(),
                 rq_doorbells: Vec::new(),
                 cq_doorbells: Vec::new(),
+                cq_arms: Vec::new(),
+                eq_doorbells: Vec::new(),
                 pages_rung: Vec::new(),
             })),
             memory: TestMemory::default(),
@@ -170,6 +179,20 @@ impl TestCard {
             .write(ring.base + slot * CQE_BYTES as u64, &cqe.encode());
     }
 
+    /// Writes an EQE as the card does.
+    pub fn write_event(&self, eqn: u32, edit: impl FnOnce(&mut [u8; EQE_BYTES]), mut eqe: Eqe) {
+        let mut state = self.state();
+        let ring = state.rings[&(Table::Eq, eqn)];
+        let producer = state.eqe_producers.entry(eqn).or_insert(0);
+        eqe.phase = phase_of(*producer, ring.log_size.into());
+        let slot = u64::from(*producer) & ((1 << ring.log_size) - 1);
+        *producer = (*producer + 1) & 0xFF_FFFF;
+        let mut bytes = eqe.encode();
+        edit(&mut bytes);
+        self.memory
+            .write(ring.base + slot * EQE_BYTES as u64, &bytes);
+    }
+
     fn start(state: &mut State, opcode: u32) {
         let code = Self::execute(state, opcode);
         state.status = MailboxState::Done(code as u8);
@@ -190,6 +213,7 @@ impl TestCard {
             Object::Port => 1,
             Object::Qp => QPS,
             Object::Cq => CQS,
+            Object::Eq => EQS,
             Object::Mr => MRS,
         };
         if state.object >= limit {
@@ -210,9 +234,12 @@ impl TestCard {
             let mut entry = [0; 4];
             entry.copy_from_slice(&state.mailbox[4 * block..4 * block + 4]);
             writes.push((table, entry));
-            if matches!(table, Table::Sq | Table::Rq | Table::Cq) {
+            if matches!(table, Table::Sq | Table::Rq | Table::Cq | Table::Eq) {
                 let key = (table, state.object);
                 state.rings.insert(key, RingCfg::from_bits(&entry));
+            }
+            if table == Table::Eq {
+                state.eqe_producers.insert(state.object, 0);
             }
             if table == Table::Cq {
                 state.cqe_producers.insert(state.object, 0);
@@ -283,6 +310,8 @@ impl Bar for TestCard {
                     regs::SQ_DOORBELL => state.sq_doorbells.push(QueueDoorbell::from_bits(value)),
                     regs::RQ_DOORBELL => state.rq_doorbells.push(QueueDoorbell::from_bits(value)),
                     regs::CQ_DOORBELL => state.cq_doorbells.push(CqDoorbell::from_bits(value)),
+                    regs::CQ_ARM => state.cq_arms.push(CqArm::from_bits(value)),
+                    regs::EQ_DOORBELL => state.eq_doorbells.push(EqDoorbell::from_bits(value)),
                     other => panic!("64-bit write to {other:#x} of a doorbell page"),
                 }
             }

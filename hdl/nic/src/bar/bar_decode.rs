@@ -2,8 +2,8 @@
 
 use super::desc::{BarRead, BellWrite, MailboxWrite};
 use ferroce_abi::regs::{
-    COMMAND, COMMAND_OBJECT, COUNTERS, CQ_DOORBELL, DOORBELLS, DOORBELL_PAGE, MAGIC, MAILBOX_IN,
-    RQ_DOORBELL, SQ_DOORBELL,
+    doorbell::FLAG, COMMAND, COMMAND_OBJECT, COUNTERS, CQ_ARM, CQ_DOORBELL, DOORBELLS,
+    DOORBELL_PAGE, EQ_DOORBELL, MAGIC, MAILBOX_IN, RQ_DOORBELL, SQ_DOORBELL,
 };
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::bar::BarReq;
@@ -16,6 +16,7 @@ pub const DECODE_LATENCY: usize = 2;
 const IDENT_LOG2: u64 = 6;
 const MAILBOX_LOG2: u64 = ferroce_abi::mailbox::BYTES.ilog2() as u64;
 const COUNTERS_LOG2: u64 = ferroce_abi::regs::Counter::WINDOW.ilog2() as u64 + 3;
+const FLAG_BIT: usize = FLAG as usize;
 const PAGE_LOG2: usize = DOORBELL_PAGE.ilog2() as usize;
 /// The address bit that tells doorbell pages from all else.
 const IN_PAGES: usize = DOORBELLS.ilog2() as usize;
@@ -87,6 +88,9 @@ impl Logic for BarDecode {
         self.bell_out.d.next.sq = self.rings.val() & (self.in_page.val() == SQ_DOORBELL / 8);
         self.bell_out.d.next.rq = self.rings.val() & (self.in_page.val() == RQ_DOORBELL / 8);
         self.bell_out.d.next.cq = self.rings.val() & (self.in_page.val() == CQ_DOORBELL / 8);
+        self.bell_out.d.next.arm = self.rings.val() & (self.in_page.val() == CQ_ARM / 8);
+        self.bell_out.d.next.eq = self.rings.val() & (self.in_page.val() == EQ_DOORBELL / 8);
+        self.bell_out.d.next.flag = self.gate.data.val().data.get_bit(FLAG_BIT);
         self.bell_out.d.next.page = self.addr.val().get_bits::<7>(PAGE_LOG2);
         self.bell_out.d.next.index = self.gate.data.val().data.get_bits::<24>(0);
         self.bell_out.d.next.value = self.gate.data.val().data.get_bits::<24>(32);

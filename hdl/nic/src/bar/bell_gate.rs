@@ -4,7 +4,7 @@ use super::desc::BellWrite;
 use ferroce_abi::cfg::{field_offset, RingCfg};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
-use ferroce_rtl::desc::bar::{CqBell, QueueBell};
+use ferroce_rtl::desc::bar::{CqBell, EqBell, QueueBell};
 use ferroce_rtl::desc::cfg::{table, CfgWrite};
 use ferroce_rtl::ram::{Ram, RAM_LATENCY};
 use ferroce_rtl::stream::StreamOut;
@@ -30,8 +30,10 @@ pub struct BellGate {
     pub sq: StreamOut<QueueBell>,
     /// RQ doorbells.
     pub rq: StreamOut<QueueBell>,
-    /// CQ doorbells.
+    /// CQ doorbells and CQ arm doorbells, in order.
     pub cq: StreamOut<CqBell>,
+    /// EQ doorbells.
+    pub eq: StreamOut<EqBell>,
     /// A doorbell was rung.
     pub rung: Signal<Out, Bit>,
     /// It names a queue that does not exist.
@@ -41,21 +43,28 @@ pub struct BellGate {
     /// Index bits beyond the tables.
     beyond_qps: Constant<Bits<24>>,
     beyond_cqs: Constant<Bits<24>>,
+    beyond_eqs: Constant<Bits<24>>,
     sq_bells: SyncFifo<QueueBell>,
     rq_bells: SyncFifo<QueueBell>,
     cq_bells: SyncFifo<CqBell>,
+    eq_bells: SyncFifo<EqBell>,
     qp_pages: Ram<Bits<7>>,
     cq_pages: Ram<Bits<7>>,
+    eq_pages: Ram<Bits<7>>,
     bells: Delay<BellWrite>,
     /// The doorbell whose queues' pages have been read.
     rings: Signal<Local, BellWrite>,
     cfg_sq: DFF<Bit>,
     cfg_cq: DFF<Bit>,
+    cfg_eq: DFF<Bit>,
     cfg_index: DFF<Bits<14>>,
     cfg_page: DFF<Bits<7>>,
     good_sq: DFF<Bit>,
     good_rq: DFF<Bit>,
     good_cq: DFF<Bit>,
+    good_eq: DFF<Bit>,
+    arm: DFF<Bit>,
+    flag: DFF<Bit>,
     any: DFF<Bit>,
     any_bad: DFF<Bit>,
     any_foreign: DFF<Bit>,
@@ -63,15 +72,19 @@ pub struct BellGate {
     value: DFF<Bits<24>>,
     no_qp: Signal<Local, Bit>,
     no_cq: Signal<Local, Bit>,
+    no_eq: Signal<Local, Bit>,
+    for_qp: Signal<Local, Bit>,
+    for_cq: Signal<Local, Bit>,
     qp_page: Signal<Local, Bit>,
     cq_page: Signal<Local, Bit>,
+    eq_page: Signal<Local, Bit>,
     queue: Signal<Local, QueueBell>,
 }
 
 impl BellGate {
-    /// For `2^qps_log2` QPs and `2^cqs_log2` CQs; `under_way` doorbells may come after `hold`.
+    /// For `2^qps_log2` QPs and `2^cqs_log2` CQs and `2^eqs_log2` EQs; `under_way` doorbells may come after `hold`.
     #[must_use]
-    pub fn new(qps_log2: usize, cqs_log2: usize, under_way: usize) -> Self {
+    pub fn new(qps_log2: usize, cqs_log2: usize, eqs_log2: usize, under_way: usize) -> Self {
         let beyond = |log2: usize| Constant::new((0xFF_FFFF & !((1u64 << log2) - 1)).into());
         // What is in the look-up and in the check's own register comes after `hold` too.
         let reserve = under_way + RAM_LATENCY + 1;
@@ -83,25 +96,33 @@ impl BellGate {
             sq: StreamOut::default(),
             rq: StreamOut::default(),
             cq: StreamOut::default(),
+            eq: StreamOut::default(),
             rung: Signal::default(),
             bad: Signal::default(),
             foreign: Signal::default(),
             beyond_qps: beyond(qps_log2),
             beyond_cqs: beyond(cqs_log2),
+            beyond_eqs: beyond(eqs_log2),
             sq_bells: SyncFifo::new_with_reserve(BELLS_LOG2, reserve),
             rq_bells: SyncFifo::new_with_reserve(BELLS_LOG2, reserve),
             cq_bells: SyncFifo::new_with_reserve(BELLS_LOG2, reserve),
+            eq_bells: SyncFifo::new_with_reserve(BELLS_LOG2, reserve),
             qp_pages: Ram::new(qps_log2),
             cq_pages: Ram::new(cqs_log2),
+            eq_pages: Ram::new(eqs_log2),
             bells: Delay::new(RAM_LATENCY),
             rings: Signal::default(),
             cfg_sq: DFF::default(),
             cfg_cq: DFF::default(),
+            cfg_eq: DFF::default(),
             cfg_index: DFF::default(),
             cfg_page: DFF::default(),
             good_sq: DFF::default(),
             good_rq: DFF::default(),
             good_cq: DFF::default(),
+            good_eq: DFF::default(),
+            arm: DFF::default(),
+            flag: DFF::default(),
             any: DFF::default(),
             any_bad: DFF::default(),
             any_foreign: DFF::default(),
@@ -109,17 +130,21 @@ impl BellGate {
             value: DFF::default(),
             no_qp: Signal::default(),
             no_cq: Signal::default(),
+            no_eq: Signal::default(),
+            for_qp: Signal::default(),
+            for_cq: Signal::default(),
             qp_page: Signal::default(),
             cq_page: Signal::default(),
+            eq_page: Signal::default(),
             queue: Signal::default(),
         }
     }
 }
 
-/// 16 QPs and 16 CQs.
+/// 16 QPs, 16 CQs and 4 EQs.
 impl Default for BellGate {
     fn default() -> Self {
-        Self::new(4, 4, 8)
+        Self::new(4, 4, 2, 8)
     }
 }
 
@@ -132,18 +157,25 @@ impl Logic for BellGate {
             good_sq,
             good_rq,
             good_cq,
+            good_eq,
+            arm,
+            flag,
             any,
             any_bad,
             any_foreign,
             index,
             value
         );
-        dff_setup!(self, clock, cfg_sq, cfg_cq, cfg_index, cfg_page);
-        clock!(self, clock, sq_bells, rq_bells, cq_bells, qp_pages, cq_pages, bells);
+        dff_setup!(self, clock, cfg_sq, cfg_cq, cfg_eq, cfg_index, cfg_page);
+        clock!(
+            self, clock, sq_bells, rq_bells, cq_bells, eq_bells, qp_pages, cq_pages, eq_pages,
+            bells
+        );
 
         // Pages of queues.
         self.cfg_sq.d.next = self.cfg.val().valid & (self.cfg.val().table == table::SQ);
         self.cfg_cq.d.next = self.cfg.val().valid & (self.cfg.val().table == table::CQ);
+        self.cfg_eq.d.next = self.cfg.val().valid & (self.cfg.val().table == table::EQ);
         self.cfg_index.d.next = self.cfg.val().index.get_bits::<14>(0);
         self.cfg_page.d.next = self.cfg.val().data.get_bits::<7>(PAGE);
         self.qp_pages.wr_valid.next = self.cfg_sq.q.val();
@@ -152,6 +184,10 @@ impl Logic for BellGate {
         self.cq_pages.wr_valid.next = self.cfg_cq.q.val();
         self.cq_pages.wr_addr.next = bit_cast::<20, 14>(self.cfg_index.q.val());
         self.cq_pages.wr_data.next = self.cfg_page.q.val();
+        self.eq_pages.wr_valid.next = self.cfg_eq.q.val();
+        self.eq_pages.wr_addr.next = bit_cast::<20, 14>(self.cfg_index.q.val());
+        self.eq_pages.wr_data.next = self.cfg_page.q.val();
+        self.eq_pages.rd_addr.next = bit_cast::<20, 14>(self.bell.val().index.get_bits::<14>(0));
         self.qp_pages.rd_addr.next = bit_cast::<20, 14>(self.bell.val().index.get_bits::<14>(0));
         self.cq_pages.rd_addr.next = bit_cast::<20, 14>(self.bell.val().index.get_bits::<14>(0));
         self.bells.data_in.next = self.bell.val();
@@ -160,17 +196,25 @@ impl Logic for BellGate {
         // Checks.
         self.no_qp.next = (self.rings.val().index & self.beyond_qps.val()).any();
         self.no_cq.next = (self.rings.val().index & self.beyond_cqs.val()).any();
+        self.no_eq.next = (self.rings.val().index & self.beyond_eqs.val()).any();
+        self.for_qp.next = self.rings.val().sq | self.rings.val().rq;
+        self.for_cq.next = self.rings.val().cq | self.rings.val().arm;
         self.qp_page.next = self.qp_pages.rd_data.val() == self.rings.val().page;
         self.cq_page.next = self.cq_pages.rd_data.val() == self.rings.val().page;
+        self.eq_page.next = self.eq_pages.rd_data.val() == self.rings.val().page;
         self.good_sq.d.next = self.rings.val().sq & !self.no_qp.val() & self.qp_page.val();
         self.good_rq.d.next = self.rings.val().rq & !self.no_qp.val() & self.qp_page.val();
-        self.good_cq.d.next = self.rings.val().cq & !self.no_cq.val() & self.cq_page.val();
-        self.any.d.next = self.rings.val().sq | self.rings.val().rq | self.rings.val().cq;
-        self.any_bad.d.next = ((self.rings.val().sq | self.rings.val().rq) & self.no_qp.val())
-            | (self.rings.val().cq & self.no_cq.val());
-        self.any_foreign.d.next =
-            ((self.rings.val().sq | self.rings.val().rq) & !self.no_qp.val() & !self.qp_page.val())
-                | (self.rings.val().cq & !self.no_cq.val() & !self.cq_page.val());
+        self.good_cq.d.next = self.for_cq.val() & !self.no_cq.val() & self.cq_page.val();
+        self.good_eq.d.next = self.rings.val().eq & !self.no_eq.val() & self.eq_page.val();
+        self.any.d.next = self.for_qp.val() | self.for_cq.val() | self.rings.val().eq;
+        self.any_bad.d.next = (self.for_qp.val() & self.no_qp.val())
+            | (self.for_cq.val() & self.no_cq.val())
+            | (self.rings.val().eq & self.no_eq.val());
+        self.any_foreign.d.next = (self.for_qp.val() & !self.no_qp.val() & !self.qp_page.val())
+            | (self.for_cq.val() & !self.no_cq.val() & !self.cq_page.val())
+            | (self.rings.val().eq & !self.no_eq.val() & !self.eq_page.val());
+        self.arm.d.next = self.rings.val().arm;
+        self.flag.d.next = self.rings.val().flag;
         self.index.d.next = self.rings.val().index.get_bits::<14>(0);
         self.value.d.next = self.rings.val().value;
         self.rung.next = self.any.q.val();
@@ -186,12 +230,20 @@ impl Logic for BellGate {
         self.cq_bells.input.valid.next = self.good_cq.q.val();
         self.cq_bells.input.data.next.cq = self.index.q.val();
         self.cq_bells.input.data.next.consumer = self.value.q.val();
+        self.cq_bells.input.data.next.arm = self.arm.q.val();
+        self.cq_bells.input.data.next.solicited_only = self.flag.q.val();
+        self.eq_bells.input.valid.next = self.good_eq.q.val();
+        self.eq_bells.input.data.next.eq = self.index.q.val().get_bits::<7>(0);
+        self.eq_bells.input.data.next.consumer = self.value.q.val();
+        self.eq_bells.input.data.next.arm = self.flag.q.val();
         StreamOut::<QueueBell>::link(&mut self.sq, &mut self.sq_bells.output);
         StreamOut::<QueueBell>::link(&mut self.rq, &mut self.rq_bells.output);
         StreamOut::<CqBell>::link(&mut self.cq, &mut self.cq_bells.output);
+        StreamOut::<EqBell>::link(&mut self.eq, &mut self.eq_bells.output);
         self.hold.next = self.sq_bells.almost_full.val()
             | self.rq_bells.almost_full.val()
-            | self.cq_bells.almost_full.val();
+            | self.cq_bells.almost_full.val()
+            | self.eq_bells.almost_full.val();
     }
 }
 

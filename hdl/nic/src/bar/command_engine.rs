@@ -29,6 +29,7 @@ const BUSY: u64 = CommandStatus::Busy as u64;
 const PORT: u64 = object_number(Object::Port);
 const QP: u64 = object_number(Object::Qp);
 const CQ: u64 = object_number(Object::Cq);
+const EQ: u64 = object_number(Object::Eq);
 /// Status register fields.
 const BUSY_BIT: u64 = MailboxState::BUSY.trailing_zeros() as u64;
 const DONE_BIT: u64 = MailboxState::DONE.trailing_zeros() as u64;
@@ -64,6 +65,7 @@ pub struct CommandEngine {
     /// Object bits beyond the tables.
     beyond_qps: Constant<Bits<32>>,
     beyond_cqs: Constant<Bits<32>>,
+    beyond_eqs: Constant<Bits<32>>,
     beyond_mrs: Constant<Bits<32>>,
     low: Ram<Bits<32>>,
     high: Ram<Bits<32>>,
@@ -79,6 +81,7 @@ pub struct CommandEngine {
     not_port: DFF<Bit>,
     no_qp: DFF<Bit>,
     no_cq: DFF<Bit>,
+    no_eq: DFF<Bit>,
     no_mr: DFF<Bit>,
     index_bad: DFF<Bit>,
     state_good: DFF<Bit>,
@@ -98,9 +101,9 @@ pub struct CommandEngine {
 }
 
 impl CommandEngine {
-    /// For tables of `2^qps_log2` QPs, `2^cqs_log2` CQs, `2^mrs_log2` memory regions.
+    /// For tables of `2^qps_log2` QPs, `2^cqs_log2` CQs, `2^eqs_log2` EQs, `2^mrs_log2` memory regions.
     #[must_use]
-    pub fn new(qps_log2: usize, cqs_log2: usize, mrs_log2: usize) -> Self {
+    pub fn new(qps_log2: usize, cqs_log2: usize, eqs_log2: usize, mrs_log2: usize) -> Self {
         let beyond = |log2: usize| Constant::new((0xFFFF_FFFF & !((1u64 << log2) - 1)).into());
         Self {
             clock: Signal::default(),
@@ -111,6 +114,7 @@ impl CommandEngine {
             table: Constant::new(command_table()),
             beyond_qps: beyond(qps_log2),
             beyond_cqs: beyond(cqs_log2),
+            beyond_eqs: beyond(eqs_log2),
             beyond_mrs: beyond(mrs_log2),
             low: Ram::new(5),
             high: Ram::new(5),
@@ -125,6 +129,7 @@ impl CommandEngine {
             not_port: DFF::default(),
             no_qp: DFF::default(),
             no_cq: DFF::default(),
+            no_eq: DFF::default(),
             no_mr: DFF::default(),
             index_bad: DFF::default(),
             state_good: DFF::default(),
@@ -144,10 +149,10 @@ impl CommandEngine {
     }
 }
 
-/// 16 QPs, CQs and memory regions.
+/// 16 QPs, CQs, EQs and memory regions.
 impl Default for CommandEngine {
     fn default() -> Self {
-        Self::new(4, 4, 4)
+        Self::new(4, 4, 4, 4)
     }
 }
 
@@ -167,6 +172,7 @@ impl Logic for CommandEngine {
             not_port,
             no_qp,
             no_cq,
+            no_eq,
             no_mr,
             index_bad,
             state_good,
@@ -213,20 +219,23 @@ impl Logic for CommandEngine {
 
         // What is checked, each in the cycle after the one that it depends on.
         self.states.rd_addr.next = self.index.q.val().get_bits::<20>(0);
-        self.is_qp.next = self.command.q.val().get_bits::<2>(OBJECT) == QP;
+        self.is_qp.next = self.command.q.val().get_bits::<3>(OBJECT) == QP;
         self.opcode_known.d.next =
             self.command.q.val().get_bit(KNOWN) & (self.opcode.q.val() < OPCODES);
         self.not_port.d.next = self.index.q.val().any();
         self.no_qp.d.next = (self.index.q.val() & self.beyond_qps.val()).any();
         self.no_cq.d.next = (self.index.q.val() & self.beyond_cqs.val()).any();
+        self.no_eq.d.next = (self.index.q.val() & self.beyond_eqs.val()).any();
         self.no_mr.d.next = (self.index.q.val() & self.beyond_mrs.val()).any();
         self.index_bad.d.next = self.no_mr.q.val();
-        if self.command.q.val().get_bits::<2>(OBJECT) == PORT {
+        if self.command.q.val().get_bits::<3>(OBJECT) == PORT {
             self.index_bad.d.next = self.not_port.q.val();
         } else if self.is_qp.val() {
             self.index_bad.d.next = self.no_qp.q.val();
-        } else if self.command.q.val().get_bits::<2>(OBJECT) == CQ {
+        } else if self.command.q.val().get_bits::<3>(OBJECT) == CQ {
             self.index_bad.d.next = self.no_cq.q.val();
+        } else if self.command.q.val().get_bits::<3>(OBJECT) == EQ {
+            self.index_bad.d.next = self.no_eq.q.val();
         }
         self.state_good.d.next = !self.is_qp.val()
             | self

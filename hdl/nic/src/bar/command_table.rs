@@ -12,12 +12,12 @@ pub const TABLE_BITS: usize = (OPCODES as usize) << ENTRY_LOG2;
 
 /// The command exists.
 pub const KNOWN: usize = 0;
-/// What the object register names, see [`object_number`]; 2 bits.
+/// What the object register names, see [`object_number`]; 3 bits.
 pub const OBJECT: usize = 1;
 /// Configuration writes; 3 bits.
-pub const COUNT: usize = 3;
+pub const COUNT: usize = 4;
 /// Their tables, 4 bits each.
-pub const TABLES: usize = 6;
+pub const TABLES: usize = 7;
 /// A bit for each QP state in which the command is allowed.
 pub const FROM: usize = TABLES + 4 * MAX_TABLES;
 /// State of the QP afterwards; 3 bits.
@@ -31,6 +31,7 @@ pub const fn object_number(object: Object) -> u64 {
         Object::Qp => 1,
         Object::Cq => 2,
         Object::Mr => 3,
+        Object::Eq => 4,
     }
 }
 

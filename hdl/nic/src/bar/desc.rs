@@ -28,10 +28,16 @@ pub struct BellWrite {
     pub rq: Bit,
     /// CQ doorbell.
     pub cq: Bit,
+    /// CQ arm doorbell.
+    pub arm: Bit,
+    /// EQ doorbell.
+    pub eq: Bit,
     /// Doorbell page that it was written to.
     pub page: Bits<7>,
-    /// QP or CQ index.
+    /// QP, CQ or EQ index.
     pub index: Bits<24>,
+    /// Flag of CQ arm and EQ doorbells.
+    pub flag: Bit,
     /// Producer or consumer index.
     pub value: Bits<24>,
 }

@@ -16,7 +16,7 @@ pub fn ident(config: &NicConfig) -> Bits<IDENT_BITS> {
     let registers = [
         (regs::MAGIC, regs::MAGIC_VALUE),
         (regs::VERSION, regs::VERSION_VALUE),
-        (regs::FEATURES, regs::feature::RC),
+        (regs::FEATURES, regs::feature::RC | regs::feature::EVENTS),
         (regs::NUM_QPS, 1 << config.qps_log2),
         (regs::NUM_CQS, 1 << config.cqs_log2),
         (regs::NUM_MRS, 1 << config.mrs_log2),
@@ -30,6 +30,7 @@ pub fn ident(config: &NicConfig) -> Bits<IDENT_BITS> {
         (regs::MAX_PMTU, u32::from(Pmtu::B4096.log2())),
         (regs::CORE_CLOCK, CORE_HZ),
         (regs::MAX_RD_ATOMIC, 0),
+        (regs::NUM_EQS, 1 << config.eqs_log2),
     ];
     registers
         .into_iter()

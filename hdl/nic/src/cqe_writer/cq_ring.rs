@@ -1,10 +1,11 @@
 //! Producer side of the completion queues.
 
-use crate::ring_cfg::RingWrite;
+use crate::ring_cfg::{RingWrite, MORE, MORE_BITS};
+use ferroce_abi::cfg::{field_offset, CqCfg};
+use ferroce_abi::cqe::flags;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
 use ferroce_rtl::desc::bar::CqBell;
-use ferroce_rtl::desc::cfg::RingCfg;
 use ferroce_rtl::desc::rx::CqeJob;
 use ferroce_rtl::ram::{Ram, RAM_LATENCY};
 use ferroce_rtl::rmw_ram::{RmwRam, RMW_LATENCY};
@@ -12,6 +13,12 @@ use ferroce_rtl::stream::StreamIn;
 
 /// Cycles from a job's transfer to its `place`.
 pub const RING_LATENCY: usize = 1 + RMW_LATENCY + 2;
+
+/// Where the EQ is in [`RingWrite::more`].
+const HAS_EQ: usize = field_offset(CqCfg::FIELDS, "has_eq") - MORE;
+const EQ: usize = field_offset(CqCfg::FIELDS, "eq") - MORE;
+const _: () = assert!(EQ + 7 <= MORE_BITS);
+const SOLICITED: usize = flags::SOLICITED.trailing_zeros() as usize;
 
 /// State of a CQ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
@@ -22,26 +29,59 @@ pub struct CqState {
     pub overrun: Bit,
     /// Running index of the next CQE.
     pub producer: Bits<24>,
+    /// An event is wanted for the next CQE.
+    pub armed: Bit,
+    /// Only for a solicited or failed one.
+    pub solicited_only: Bit,
+    /// Running index after the last CQE that was solicited or failed.
+    pub after_solicited: Bits<24>,
 }
 
-/// A completion for a CQ, or its configuration.
+/// What a CQ is configured with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct CqPlan {
+    /// Base address of the ring.
+    pub base: Bits<64>,
+    /// Log2 of its CQEs.
+    pub log_size: Bits<4>,
+    /// The CQ has an EQ.
+    pub has_eq: Bit,
+    /// That EQ.
+    pub eq: Bits<7>,
+}
+
+/// A completion for a CQ, its configuration, or a wish for an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct CqEvent {
     /// The CQ is made anew or, unless `enabled`, taken away.
     pub restart: Bit,
     /// The CQ exists.
     pub enabled: Bit,
+    /// An event is wanted.
+    pub arm: Bit,
+    /// Only for a solicited or failed completion.
+    pub solicited_only: Bit,
+    /// With `arm`: index after the last CQE that the host has seen.
+    pub seen: Bits<24>,
     /// CQ index.
     pub cq: Bits<14>,
     /// The completion.
     pub job: CqeJob,
 }
 
-/// A completion and its place.
+/// A completion and its place, an event, or both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct CqePlace {
     /// A CQE is to be written.
-    pub valid: Bit,
+    pub write: Bit,
+    /// An event follows it.
+    pub event: Bit,
+    /// The event: the CQ was full; else it has a completion that it was armed for.
+    pub overrun: Bit,
+    /// EQ of the event.
+    pub eq: Bits<7>,
+    /// CQ index.
+    pub cq: Bits<14>,
     /// Base address of the ring.
     pub base: Bits<64>,
     /// Slot in the ring.
@@ -53,30 +93,32 @@ pub struct CqePlace {
 }
 
 /// Gives each completion the next slot of its CQ, one every two cycles: the state's data comes in one cycle,
-/// in which differences are taken, and is written in the next, in which they decide.
+/// in which differences are taken, and is written in the next, in which they decide. To arm a CQ is an event of this loop like a
+/// completion, so the two can't miss each other: the CQE comes first and is seen by the comparison with what the host has seen, or it comes
+/// later and finds the CQ armed.
 #[derive(LogicBlock, Module)]
 pub struct CqRing {
     /// Clock.
     pub clock: Signal<In, Clock>,
     /// Configuration of CQs; writes are far apart.
     pub cfg: Signal<In, RingWrite>,
-    /// Consumer indices.
+    /// Consumer indices and wishes for events. The latter wait while there is no room for their events.
     pub bell: StreamIn<CqBell>,
     /// Completions.
     pub job: StreamIn<CqeJob>,
-    /// Completions may be taken: there is room for the CQE.
+    /// Completions may be taken: there is room for the CQE and its event.
     pub open: Signal<In, Bit>,
-    /// A completion that has a slot.
+    /// A completion that has a slot, or an event.
     pub place: Signal<Out, CqePlace>,
     /// A completion that has none.
     pub dropped: Signal<Out, Bit>,
     /// Index bits beyond the table.
     beyond: Constant<Bits<14>>,
     states: RmwRam<CqState>,
-    rings: Ram<RingCfg>,
+    rings: Ram<CqPlan>,
     consumers: Ram<Bits<24>>,
     /// The plain RAMs are faster than the state's.
-    ring_wait: Delay<RingCfg>,
+    ring_wait: Delay<CqPlan>,
     consumer_wait: Delay<Bits<24>>,
     events: Delay<CqEvent>,
     /// Every other cycle.
@@ -84,20 +126,37 @@ pub struct CqRing {
     restart: DFF<Bit>,
     restart_cq: DFF<Bits<14>>,
     restart_enabled: DFF<Bit>,
+    /// A CQ is to be armed.
+    arm: DFF<Bit>,
+    arm_bell: DFF<CqBell>,
+    /// The last event was one; completions go first.
+    armed_last: DFF<Bit>,
     valid: DFF<Bit>,
     event: DFF<CqEvent>,
     /// First cycle of the loop: differences.
     s1_valid: DFF<Bit>,
     s1_event: DFF<CqEvent>,
     s1_state: DFF<CqState>,
-    s1_base: DFF<Bits<64>>,
+    s1_plan: DFF<CqPlan>,
     s1_mask: DFF<Bits<15>>,
     s1_used: DFF<Bits<24>>,
     s1_phase: DFF<Bit>,
+    /// The completion is solicited or failed.
+    s1_solicited: DFF<Bit>,
+    /// The host has not seen all CQEs.
+    s1_unseen: DFF<Bit>,
+    /// Solicited and failed CQEs that it has not seen come to here from where it has.
+    s1_ahead: DFF<Bits<24>>,
+    s1_next: DFF<Bits<24>>,
     s1_unknown: DFF<Bit>,
     out_place: DFF<CqePlace>,
     out_dropped: DFF<Bit>,
+    arms: Signal<Local, Bit>,
     take: Signal<Local, Bit>,
+    is_job: Signal<Local, Bit>,
+    wanted: Signal<Local, Bit>,
+    due: Signal<Local, Bit>,
+    lost: Signal<Local, Bit>,
     size_mask: Signal<Local, Bits<15>>,
     full: Signal<Local, Bit>,
     accept: Signal<Local, Bit>,
@@ -127,19 +186,31 @@ impl CqRing {
             restart: DFF::default(),
             restart_cq: DFF::default(),
             restart_enabled: DFF::default(),
+            arm: DFF::default(),
+            arm_bell: DFF::default(),
+            armed_last: DFF::default(),
             valid: DFF::default(),
             event: DFF::default(),
             s1_valid: DFF::default(),
             s1_event: DFF::default(),
             s1_state: DFF::default(),
-            s1_base: DFF::default(),
+            s1_plan: DFF::default(),
             s1_mask: DFF::default(),
             s1_used: DFF::default(),
             s1_phase: DFF::default(),
+            s1_solicited: DFF::default(),
+            s1_unseen: DFF::default(),
+            s1_ahead: DFF::default(),
+            s1_next: DFF::default(),
             s1_unknown: DFF::default(),
             out_place: DFF::default(),
             out_dropped: DFF::default(),
+            arms: Signal::default(),
             take: Signal::default(),
+            is_job: Signal::default(),
+            wanted: Signal::default(),
+            due: Signal::default(),
+            lost: Signal::default(),
             size_mask: Signal::default(),
             full: Signal::default(),
             accept: Signal::default(),
@@ -165,15 +236,22 @@ impl Logic for CqRing {
             restart,
             restart_cq,
             restart_enabled,
+            arm,
+            arm_bell,
+            armed_last,
             valid,
             event,
             s1_valid,
             s1_event,
             s1_state,
-            s1_base,
+            s1_plan,
             s1_mask,
             s1_used,
             s1_phase,
+            s1_solicited,
+            s1_unseen,
+            s1_ahead,
+            s1_next,
             s1_unknown,
             out_place,
             out_dropped
@@ -192,15 +270,27 @@ impl Logic for CqRing {
         // One event every two cycles; configuration comes first.
         self.turn.d.next = !self.turn.q.val();
         self.take.next = self.turn.q.val() & self.open.val() & !self.restart.q.val();
-        self.job.ready.next = self.take.val();
-        self.valid.d.next =
-            (self.take.val() & self.job.valid.val()) | (self.turn.q.val() & self.restart.q.val());
+        self.arms.next = self.arm.q.val() & !(self.armed_last.q.val() & self.job.valid.val());
+        self.job.ready.next = self.take.val() & !self.arms.val();
+        self.valid.d.next = (self.take.val() & (self.job.valid.val() | self.arms.val()))
+            | (self.turn.q.val() & self.restart.q.val());
+        if self.take.val() {
+            self.armed_last.d.next = self.arms.val();
+        }
+        self.event.d.next.arm = self.arms.val() & !self.restart.q.val();
+        self.event.d.next.solicited_only = self.arm_bell.q.val().solicited_only;
+        self.event.d.next.seen = self.arm_bell.q.val().consumer;
         self.event.d.next.restart = self.restart.q.val();
         self.event.d.next.enabled = self.restart_enabled.q.val();
         self.event.d.next.job = self.job.data.val();
         self.event.d.next.cq = self.job.data.val().cq;
         if self.restart.q.val() {
             self.event.d.next.cq = self.restart_cq.q.val();
+        } else if self.arms.val() {
+            self.event.d.next.cq = self.arm_bell.q.val().cq;
+        }
+        if self.take.val() & self.arms.val() {
+            self.arm.d.next = false;
         }
         if self.turn.q.val() {
             self.restart.d.next = false;
@@ -213,13 +303,18 @@ impl Logic for CqRing {
 
         self.rings.wr_valid.next = self.cfg.val().valid;
         self.rings.wr_addr.next = bit_cast::<20, 14>(self.cfg.val().index);
-        self.rings.wr_data.next.enabled = self.cfg.val().enabled;
         self.rings.wr_data.next.base = self.cfg.val().base;
         self.rings.wr_data.next.log_size = self.cfg.val().log_size;
-        // Concerns doorbells only.
-        self.rings.wr_data.next.page = 0.into();
-        self.bell.ready.next = !self.cfg.val().valid;
-        self.consumers.wr_valid.next = self.bell.valid.val() | self.cfg.val().valid;
+        self.rings.wr_data.next.has_eq = self.cfg.val().more.get_bit(HAS_EQ);
+        self.rings.wr_data.next.eq = self.cfg.val().more.get_bits::<7>(EQ);
+        // A wish waits for the one before it, so bells stay in order.
+        self.bell.ready.next = !self.cfg.val().valid & !self.arm.q.val();
+        if self.bell.valid.val() & !self.cfg.val().valid & !self.arm.q.val() {
+            self.arm.d.next = self.bell.data.val().arm;
+            self.arm_bell.d.next = self.bell.data.val();
+        }
+        self.consumers.wr_valid.next =
+            (self.bell.valid.val() & !self.arm.q.val()) | self.cfg.val().valid;
         self.consumers.wr_addr.next = bit_cast::<20, 14>(self.bell.data.val().cq);
         self.consumers.wr_data.next = self.bell.data.val().consumer;
         if self.cfg.val().valid {
@@ -241,7 +336,7 @@ impl Logic for CqRing {
         self.s1_valid.d.next = self.states.data_valid.val();
         self.s1_event.d.next = self.events.data_out.val();
         self.s1_state.d.next = self.states.rd_data.val();
-        self.s1_base.d.next = self.ring_wait.data_out.val().base;
+        self.s1_plan.d.next = self.ring_wait.data_out.val();
         self.s1_mask.d.next = self.size_mask.val();
         self.s1_used.d.next =
             self.states.rd_data.val().producer - self.consumer_wait.data_out.val();
@@ -251,6 +346,13 @@ impl Logic for CqRing {
             .val()
             .producer
             .get_bit(self.ring_wait.data_out.val().log_size.index());
+        self.s1_solicited.d.next = self.events.data_out.val().job.flags.get_bit(SOLICITED)
+            | self.events.data_out.val().job.status.any();
+        self.s1_unseen.d.next =
+            self.states.rd_data.val().producer != self.events.data_out.val().seen;
+        self.s1_ahead.d.next =
+            self.states.rd_data.val().after_solicited - self.events.data_out.val().seen;
+        self.s1_next.d.next = self.states.rd_data.val().producer + 1;
         self.s1_unknown.d.next = (self.events.data_out.val().cq & self.beyond.val()).any();
 
         // Second cycle: decision.
@@ -260,13 +362,37 @@ impl Logic for CqRing {
             & !self.s1_state.q.val().overrun
             & !self.s1_unknown.q.val()
             & !self.full.val();
+        self.is_job.next =
+            self.s1_valid.q.val() & !self.s1_event.q.val().restart & !self.s1_event.q.val().arm;
+        // The host is up to the ring's size behind, never ahead.
+        self.due.next = self.s1_unseen.q.val();
+        if self.s1_event.q.val().solicited_only {
+            self.due.next =
+                self.s1_ahead.q.val().any() & !self.s1_ahead.q.val().get_bits::<8>(16).any();
+        }
+        self.wanted.next = self.s1_state.q.val().armed
+            & (self.s1_solicited.q.val() | !self.s1_state.q.val().solicited_only);
+        self.lost.next = self.s1_state.q.val().enabled
+            & !self.s1_state.q.val().overrun
+            & !self.s1_unknown.q.val()
+            & self.full.val();
         self.next.next = self.s1_state.q.val();
         if self.s1_event.q.val().restart {
             self.next.next.enabled = self.s1_event.q.val().enabled;
             self.next.next.overrun = false;
             self.next.next.producer = 0.into();
+            self.next.next.armed = false;
+            self.next.next.after_solicited = 0.into();
+        } else if self.s1_event.q.val().arm {
+            self.next.next.armed = !self.due.val();
+            self.next.next.solicited_only = self.s1_event.q.val().solicited_only
+                & (!self.s1_state.q.val().armed | self.s1_state.q.val().solicited_only);
         } else if self.accept.val() {
-            self.next.next.producer = self.s1_state.q.val().producer + 1;
+            self.next.next.producer = self.s1_next.q.val();
+            self.next.next.armed = self.s1_state.q.val().armed & !self.wanted.val();
+            if self.s1_solicited.q.val() {
+                self.next.next.after_solicited = self.s1_next.q.val();
+            }
         } else {
             self.next.next.overrun = self.s1_state.q.val().enabled;
         }
@@ -274,15 +400,22 @@ impl Logic for CqRing {
         self.states.wr_addr.next = bit_cast::<20, 14>(self.s1_event.q.val().cq);
         self.states.wr_data.next = self.next.val();
 
-        self.out_place.d.next.valid =
-            self.s1_valid.q.val() & !self.s1_event.q.val().restart & self.accept.val();
-        self.out_place.d.next.base = self.s1_base.q.val();
+        self.out_place.d.next.write = self.is_job.val() & self.accept.val();
+        self.out_place.d.next.event = self.s1_plan.q.val().has_eq
+            & ((self.is_job.val() & ((self.accept.val() & self.wanted.val()) | self.lost.val()))
+                | (self.s1_valid.q.val()
+                    & self.s1_event.q.val().arm
+                    & self.s1_state.q.val().enabled
+                    & self.due.val()));
+        self.out_place.d.next.overrun = !self.s1_event.q.val().arm & self.lost.val();
+        self.out_place.d.next.eq = self.s1_plan.q.val().eq;
+        self.out_place.d.next.cq = self.s1_event.q.val().cq;
+        self.out_place.d.next.base = self.s1_plan.q.val().base;
         self.out_place.d.next.slot =
             self.s1_state.q.val().producer.get_bits::<15>(0) & self.s1_mask.q.val();
         self.out_place.d.next.phase = self.s1_phase.q.val();
         self.out_place.d.next.job = self.s1_event.q.val().job;
-        self.out_dropped.d.next =
-            self.s1_valid.q.val() & !self.s1_event.q.val().restart & !self.accept.val();
+        self.out_dropped.d.next = self.is_job.val() & !self.accept.val();
         self.place.next = self.out_place.q.val();
         self.dropped.next = self.out_dropped.q.val();
     }

@@ -5,7 +5,7 @@ use ferroce_abi::mailbox::{CommandStatus, MailboxState};
 use ferroce_abi::regs;
 use ferroce_nic::bar::Bar;
 use ferroce_nic::NicConfig;
-use ferroce_rtl::desc::bar::{BarReq, CqBell, QueueBell};
+use ferroce_rtl::desc::bar::{BarReq, CqBell, EqBell, QueueBell};
 use ferroce_rtl::desc::cfg::CfgWrite;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 const CONFIG: NicConfig = NicConfig {
     qps_log2: 3,
     cqs_log2: 2,
+    eqs_log2: 1,
     mrs_log2: 4,
     ..NicConfig::SMALL
 };
@@ -27,6 +28,7 @@ pub struct Bench {
     pub sq: Vec<QueueBell>,
     pub rq: Vec<QueueBell>,
     pub cq: Vec<CqBell>,
+    pub eq: Vec<EqBell>,
     pub rung: usize,
     pub bad: usize,
     pub foreign: usize,
@@ -47,6 +49,7 @@ impl Bench {
             sq: Vec::new(),
             rq: Vec::new(),
             cq: Vec::new(),
+            eq: Vec::new(),
             rung: 0,
             bad: 0,
             foreign: 0,
@@ -62,7 +65,7 @@ impl Bench {
 
     pub fn cycle(&mut self) {
         let stall = self.stall;
-        let [answer, sq, rq, cq] = std::array::from_fn(|_| !self.rng.gen_bool(stall));
+        let [answer, sq, rq, cq, eq] = std::array::from_fn(|_| !self.rng.gen_bool(stall));
         let uut = &mut self.uut;
         uut.access.valid.next = !self.requests.is_empty();
         uut.access.data.next = self.requests.front().copied().unwrap_or_default();
@@ -70,6 +73,7 @@ impl Bench {
         uut.sq_bell.ready.next = sq;
         uut.rq_bell.ready.next = rq;
         uut.cq_bell.ready.next = cq;
+        uut.eq_bell.ready.next = eq;
         let number = self.asked.pop_front().unwrap_or_default();
         uut.counter_value.next = Self::counter_value(number).into();
         uut.clock.next = false.into();
@@ -89,6 +93,9 @@ impl Bench {
         }
         if uut.cq_bell.valid.val() & cq {
             self.cq.push(uut.cq_bell.data.val());
+        }
+        if uut.eq_bell.valid.val() & eq {
+            self.eq.push(uut.eq_bell.data.val());
         }
         self.rung += usize::from(uut.bell_rung.val());
         self.bad += usize::from(uut.bell_bad.val());

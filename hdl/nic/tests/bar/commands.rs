@@ -19,6 +19,7 @@ fn every_command_writes_its_tables_from_its_blocks() {
                 Object::Port => 0,
                 Object::Qp => 5,
                 Object::Cq => 3,
+                Object::Eq => 1,
                 Object::Mr => 15,
             };
             bench.cfg.clear();
@@ -75,7 +76,7 @@ fn a_mailbox_half_keeps_the_other_half() {
 fn refused_commands_change_nothing_and_say_why() {
     on_big_stack(|| {
         let mut bench = Bench::new();
-        for opcode in [0, 11, 15, 16, 17, 0x81, 0xFF] {
+        for opcode in [0, 13, 15, 16, 17, 0x81, 0xFF] {
             assert_eq!(
                 bench.execute(opcode, 0),
                 CommandStatus::BadOpcode,
@@ -86,6 +87,8 @@ fn refused_commands_change_nothing_and_say_why() {
             (Command::SetPort, 1),
             (Command::CreateCq, 4),
             (Command::DestroyCq, 0x8000_0000),
+            (Command::CreateEq, 2),
+            (Command::DestroyEq, 0x40),
             (Command::RegMr, 16),
             (Command::DeregMr, 0xFFFF_FFFF),
             (Command::QpResetToInit, 8),

@@ -3,7 +3,7 @@
 use crate::bench::Bench;
 use ferroce_abi::cfg::RingCfg;
 use ferroce_abi::mailbox::{Command, CommandStatus};
-use ferroce_abi::regs::{self, in_page, CqDoorbell, QueueDoorbell};
+use ferroce_abi::regs::{self, in_page, CqArm, CqDoorbell, EqDoorbell, QueueDoorbell};
 use ferroce_emit::on_big_stack;
 
 /// Runs a command whose first block is a ring of `page`.
@@ -27,6 +27,7 @@ fn only_the_own_page_rings() {
         let mut bench = Bench::new();
         ring_command(&mut bench, Command::QpResetToInit, 5, 3);
         ring_command(&mut bench, Command::CreateCq, 2, 127);
+        ring_command(&mut bench, Command::CreateEq, 1, 64);
         let queue = QueueDoorbell {
             qpn: 5,
             producer: 1,
@@ -35,19 +36,41 @@ fn only_the_own_page_rings() {
             cqn: 2,
             consumer: 1,
         };
+        let arm = CqArm {
+            cqn: 2,
+            solicited_only: true,
+            consumer: 5,
+        };
+        let eq = EqDoorbell {
+            eqn: 1,
+            arm: true,
+            consumer: 0xFE_DCBA,
+        };
         for page in 0..128 {
             bench.write64(in_page(page, regs::SQ_DOORBELL), queue.to_bits());
             bench.write64(in_page(page, regs::RQ_DOORBELL), queue.to_bits());
             bench.write64(in_page(page, regs::CQ_DOORBELL), cq.to_bits());
+            bench.write64(in_page(page, regs::CQ_ARM), arm.to_bits());
+            bench.write64(in_page(page, regs::EQ_DOORBELL), eq.to_bits());
         }
-        bench.idle(2000);
-        assert_eq!((bench.sq.len(), bench.rq.len(), bench.cq.len()), (1, 1, 1));
+        bench.idle(4000);
+        assert_eq!((bench.sq.len(), bench.rq.len(), bench.cq.len()), (1, 1, 2));
+        assert_eq!(bench.eq.len(), 1);
         assert_eq!(
             (bench.rung, bench.bad, bench.foreign),
-            (3 * 128, 0, 3 * 127)
+            (5 * 128, 0, 5 * 127)
         );
         assert_eq!(bench.sq[0].qp.to_u64(), 5);
-        assert_eq!(bench.cq[0].cq.to_u64(), 2);
+        let armed: Vec<_> = bench
+            .cq
+            .iter()
+            .map(|bell| (bell.cq.to_u64(), bell.consumer.to_u64(), bell.arm))
+            .collect();
+        assert_eq!(armed, [(2, 1, false), (2, 5, true)]);
+        assert!(bench.cq[1].solicited_only);
+        let bell = bench.eq[0];
+        assert_eq!((bell.eq.to_u64(), bell.arm), (1, true));
+        assert_eq!(bell.consumer.to_u64(), 0xFE_DCBA);
     });
 }
 

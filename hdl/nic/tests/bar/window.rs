@@ -17,7 +17,7 @@ fn identification_tells_the_sizes() {
         for (register, value) in [
             (regs::MAGIC, regs::MAGIC_VALUE),
             (regs::VERSION, regs::VERSION_VALUE),
-            (regs::FEATURES, regs::feature::RC),
+            (regs::FEATURES, regs::feature::RC | regs::feature::EVENTS),
             (regs::NUM_QPS, 8),
             (regs::NUM_CQS, 4),
             (regs::NUM_MRS, 16),
@@ -27,6 +27,7 @@ fn identification_tells_the_sizes() {
             (regs::MAX_PMTU, 12),
             (regs::CORE_CLOCK, 250_000_000),
             (regs::MAX_RD_ATOMIC, 0),
+            (regs::NUM_EQS, 2),
             (regs::COMMAND, 0),
             (regs::COMMAND_STATUS, 0),
             (regs::MAILBOX_IN, 0),
@@ -117,7 +118,8 @@ fn doorbells_go_where_they_belong() {
             bench.cq,
             [CqBell {
                 cq: 3.into(),
-                consumer: 0xAB_CDEF.into()
+                consumer: 0xAB_CDEF.into(),
+                ..CqBell::default()
             }]
         );
         assert_eq!((bench.rung, bench.bad), (6, 3));

@@ -31,11 +31,26 @@ pub struct QueueBell {
     pub producer: Bits<16>,
 }
 
-/// CQ doorbell of an existing CQ.
+/// CQ doorbell or CQ arm doorbell of an existing CQ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct CqBell {
     /// CQ index.
     pub cq: Bits<14>,
     /// Running consumer index: index after the last CQE that was taken out.
     pub consumer: Bits<24>,
+    /// An event is wanted for the next CQE.
+    pub arm: Bit,
+    /// With `arm`: only for a solicited or failed one.
+    pub solicited_only: Bit,
+}
+
+/// EQ doorbell of an existing EQ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct EqBell {
+    /// EQ index.
+    pub eq: Bits<7>,
+    /// Running consumer index: index after the last EQE that was taken out.
+    pub consumer: Bits<24>,
+    /// An interrupt is wanted for the next EQE.
+    pub arm: Bit,
 }

@@ -37,10 +37,12 @@ pub mod table {
     pub const SQ: u64 = 5;
     /// [`super::RingCfg`] of the RQ, by QP; empties the WQE cache of that QP.
     pub const RQ: u64 = 6;
-    /// [`super::RingCfg`] of a CQ, by CQ; producer index and consumer index become 0.
+    /// [`super::CqCfg`], by CQ; producer index and consumer index become 0.
     pub const CQ: u64 = 7;
     /// [`super::MrCfg`], by MR.
     pub const MR: u64 = 8;
+    /// [`super::EqCfg`], by EQ; producer index and consumer index become 0.
+    pub const EQ: u64 = 9;
 }
 
 /// The port's own addresses.
@@ -143,6 +145,40 @@ pub struct RingCfg {
     pub log_size: Bits<4>,
     /// Doorbell page that may ring for it.
     pub page: Bits<7>,
+}
+
+/// A completion queue; it begins as [`RingCfg`] does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct CqCfg {
+    /// The ring exists.
+    pub enabled: Bit,
+    /// Base address, a multiple of 4096.
+    pub base: Bits<64>,
+    /// Log2 of the number of CQEs, 1 to 15.
+    pub log_size: Bits<4>,
+    /// Doorbell page that may ring for it.
+    pub page: Bits<7>,
+    /// The CQ has an EQ.
+    pub has_eq: Bit,
+    /// That EQ.
+    pub eq: Bits<7>,
+}
+
+/// An event queue; it begins as [`RingCfg`] does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct EqCfg {
+    /// The ring exists.
+    pub enabled: Bit,
+    /// Base address, a multiple of 4096.
+    pub base: Bits<64>,
+    /// Log2 of the number of EQEs, 1 to 15.
+    pub log_size: Bits<4>,
+    /// Doorbell page that may ring for it.
+    pub page: Bits<7>,
+    /// MSI-X vector.
+    pub vector: Bits<7>,
+    /// Least time between two interrupts in units of 256 core cycles; 0 is none.
+    pub gap: Bits<12>,
 }
 
 /// A memory region.
