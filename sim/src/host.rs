@@ -1,11 +1,13 @@
 //! The driver's view of a simulated card: its BAR and its host's memory.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use ferroce_driver::{Bar, BarError, DmaBuffer, DmaError, DmaMemory};
+use ferroce_abi::regs::{MSIX_TABLE, NUM_EQS};
+use ferroce_driver::{Bar, BarError, DmaBuffer, DmaError, DmaMemory, Interrupts, WaitError};
 
 use crate::card::lock;
-use crate::memory::{HostMemory, Unmapped};
+use crate::memory::{HostMemory, Unmapped, MESSAGE_PAGE};
 use crate::pcie::BarAccess;
 use crate::world::{World, WorldError};
 
@@ -69,6 +71,53 @@ impl Sim {
             index,
         };
         (Arc::new(bar), Arc::new(SimMemory { memory }))
+    }
+}
+
+/// Bytes of an MSI-X table entry.
+const VECTOR_BYTES: u64 = 16;
+/// Femtoseconds of a nanosecond.
+const FS_OF_NS: u128 = 1_000_000;
+
+impl Sim {
+    /// Sets up all MSI-X vectors of card `index`, as an operating system does.
+    ///
+    /// # Errors
+    /// The card does not answer.
+    pub fn interrupts(&self, index: usize) -> Result<Arc<dyn Interrupts>, BarError> {
+        let (bar, _) = self.host(index);
+        for vector in 0..bar.read32(NUM_EQS)? {
+            let at = MSIX_TABLE + u64::from(vector) * VECTOR_BYTES;
+            bar.write64(at, MESSAGE_PAGE)?;
+            // Not masked.
+            bar.write64(at + 8, vector.into())?;
+        }
+        let memory = self.with(|world| Arc::clone(world.card(index).memory()));
+        let sim = self.clone();
+        Ok(Arc::new(SimInterrupts { sim, memory }))
+    }
+}
+
+/// A simulated card's interrupts. Waiting lets time pass.
+#[derive(Debug)]
+struct SimInterrupts {
+    sim: Sim,
+    memory: Arc<Mutex<HostMemory>>,
+}
+
+impl Interrupts for SimInterrupts {
+    fn wait(&self, vector: u8, timeout: Duration) -> Result<u64, WaitError> {
+        let end = u128::from(self.sim.now_fs()) + timeout.as_nanos() * FS_OF_NS;
+        loop {
+            let count = lock(&self.memory).take_messages(vector.into());
+            if count > 0 || u128::from(self.sim.now_fs()) >= end {
+                return Ok(count);
+            }
+            self.sim.step().map_err(|error| WaitError {
+                vector,
+                source: error.into(),
+            })?;
+        }
     }
 }
 

@@ -14,6 +14,9 @@ const FIRST_ADDRESS: u64 = 0x0000_7f00_0000_0000;
 /// Unmapped space after each region, so that an overrun hits a hole and not a neighbour.
 const GUARD: u64 = 4096;
 
+/// Page that MSI-X messages are written to, as on x86. Each counts for the number in it.
+pub const MESSAGE_PAGE: u64 = 0xfee0_0000;
+
 /// An access outside every region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("{len} bytes at {addr:#x} are not mapped")]
@@ -48,6 +51,8 @@ impl Region {
 pub struct HostMemory {
     regions: BTreeMap<u64, Region>,
     next: Option<u64>,
+    /// Messages since they were last taken, by their number.
+    messages: BTreeMap<u32, u64>,
 }
 
 impl HostMemory {
@@ -95,6 +100,11 @@ impl HostMemory {
     /// Removes the region that begins at `addr`; later accesses fail.
     pub fn release(&mut self, addr: u64) {
         self.regions.remove(&addr);
+    }
+
+    /// How many messages `number` have come since the last call.
+    pub fn take_messages(&mut self, number: u32) -> u64 {
+        self.messages.remove(&number).unwrap_or(0)
     }
 
     /// The pattern that begins at `addr`, if there is one.
@@ -147,6 +157,11 @@ impl HostMemory {
     /// Any of them is not mapped, or they are more than a page of a pattern.
     pub fn write(&mut self, addr: u64, bytes: &[u8]) -> Result<(), Unmapped> {
         let len = bytes.len();
+        if let (MESSAGE_PAGE, &[a, b, c, d]) = (addr, bytes) {
+            let number = u32::from_le_bytes([a, b, c, d]);
+            *self.messages.entry(number).or_insert(0) += 1;
+            return Ok(());
+        }
         let (base, offset) = self.locate(addr, len)?;
         match self.regions.get_mut(&base) {
             Some(Region::Pattern(pattern)) if len <= LONGEST_ACCESS => {
@@ -214,6 +229,16 @@ mod tests {
         assert!(memory.write(a, &[0; 4097]).is_err());
         assert!(memory.write(a + (1 << 33) - 1, &[0; 2]).is_err());
         assert_eq!(memory.pattern(a).unwrap().written().len(), 1);
+    }
+
+    #[test]
+    fn messages_are_counted_by_number() {
+        let mut memory = HostMemory::default();
+        for number in [3u32, 5, 3] {
+            memory.write(MESSAGE_PAGE, &number.to_le_bytes()).unwrap();
+        }
+        assert!(memory.write(MESSAGE_PAGE, &[0; 8]).is_err());
+        assert_eq!([3, 3, 5, 7].map(|n| memory.take_messages(n)), [2, 0, 1, 0]);
     }
 
     #[test]

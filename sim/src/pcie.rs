@@ -84,13 +84,17 @@ pub struct PciePort {
     /// Bit 0 of `pcie_cq_np_req`, if the card has it; else it always grants.
     np_wanted: Option<Port>,
     limits: Port,
+    /// `cfg_interrupt_msix_enable` and `cfg_interrupt_msix_mask`, if the card has them.
+    msix: Option<[Port; 2]>,
+    msix_set: [bool; 2],
     block: Block,
     loads: VecDeque<Load>,
     violation: Option<String>,
 }
 
 impl PciePort {
-    /// The host end of streams `rq`, `rc`, `cq` and `cc` and of ports `np_credit` and `limits`, and of `np_wanted` if there is one.
+    /// The host end of streams `rq`, `rc`, `cq` and `cc` and of ports `np_credit` and `limits`, and of `np_wanted`,
+    /// `msix_enable` and `msix_mask` if there are any. MSI-X is enabled.
     ///
     /// # Errors
     /// The model lacks one of them.
@@ -103,6 +107,11 @@ impl PciePort {
             np_credit: library.port("np_credit")?,
             np_wanted: library.port("np_wanted").ok(),
             limits: library.port("limits")?,
+            msix: match (library.port("msix_enable"), library.port("msix_mask")) {
+                (Ok(enable), Ok(mask)) => Some([enable, mask]),
+                _ => None,
+            },
+            msix_set: [true, false],
             block: Block::new(config.block, config.root, seed),
             loads: VecDeque::new(),
             violation: None,
@@ -142,6 +151,11 @@ impl PciePort {
         let answer = self.loads.front()?.answer?;
         self.loads.pop_front();
         Some(answer)
+    }
+
+    /// Sets the function's MSI-X enable and mask bits from the next cycle on.
+    pub fn set_msix(&mut self, enable: bool, mask: bool) {
+        self.msix_set = [enable, mask];
     }
 
     /// Makes a completion suffer.
@@ -207,6 +221,9 @@ impl PciePort {
         let (payload, read) = (self.block.max_payload_code(), self.block.max_read_code());
         let limits = u64::from(payload) | u64::from(read) << MAX_PAYLOAD_BITS;
         model.set_u64(self.limits, limits);
+        for (port, set) in self.msix.into_iter().flatten().zip(self.msix_set) {
+            model.set_bool(port, set);
+        }
     }
 }
 
