@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use ferroce_bridge::{BridgeError, Effort, Library, ModelSpec, Waiver};
+use ferroce_dma::pcie_engine::PcieEngine;
+use ferroce_dma::reader::requester_rx::DEFAULT_LOG2_TIMEOUT;
 use ferroce_emit::{on_big_stack, Design, EmitError, WAIVERS};
 use ferroce_nic::{Card, NicConfig};
 use thiserror::Error;
 
 /// Name of the card's top module.
 pub const TOP: &str = "card";
+/// Name of the top module of a PCIe engine by itself.
+pub const ENGINE_TOP: &str = "pcie_engine";
 
 /// Choices in building a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +51,17 @@ pub fn card(config: &NicConfig) -> Result<Design, EmitError> {
     on_big_stack(|| ferroce_emit::emit(&Card::new(*config), TOP))
 }
 
+/// The Verilog of a PCIe engine by itself; `straddle`: TLPs share beats of RQ.
+///
+/// # Errors
+/// The emitter refuses it.
+pub fn engine(straddle: bool) -> Result<Design, EmitError> {
+    on_big_stack(|| {
+        let engine = PcieEngine::new(straddle, DEFAULT_LOG2_TIMEOUT);
+        ferroce_emit::emit(&engine, ENGINE_TOP)
+    })
+}
+
 /// A design for Verilator: one source, and the waivers of generated Verilog with their reasons.
 pub fn spec(design: &Design) -> ModelSpec {
     let waivers = WAIVERS
@@ -75,4 +90,12 @@ pub fn library(design: &Design, options: Options) -> Result<Arc<Library>, Bridge
 /// As [`card`] and [`library`].
 pub fn card_library(config: &NicConfig, options: Options) -> Result<Arc<Library>, DesignError> {
     Ok(library(&card(config)?, options)?)
+}
+
+/// The model of a PCIe engine by itself.
+///
+/// # Errors
+/// As [`engine`] and [`library`].
+pub fn engine_library(straddle: bool, options: Options) -> Result<Arc<Library>, DesignError> {
+    Ok(library(&engine(straddle)?, options)?)
 }

@@ -3,6 +3,7 @@
 
 pub mod card;
 pub mod design;
+pub mod dma;
 pub mod host;
 pub mod link;
 pub mod load;
