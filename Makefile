@@ -3,7 +3,7 @@ CARGO ?= cargo
 FERROCE := $(CARGO) run -q -p ferroce-cli --
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint soak report clean
+.PHONY: help setup demo test lint soak interop report clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ lint: setup ## Formatting, clippy, and Verilator's lint of the generated card
 
 soak: setup ## Run the long randomised tests in release mode
 	FERROCE_SOAK=1 $(CARGO) test --release -p ferroce-tests -- --nocapture
+
+interop: setup ## Check the PCIe engine against cocotbext-pcie, a model nobody here wrote
+	tests/interop/pcie/run
 
 report: setup ## Cells and LUT levels of every hardware block
 	$(FERROCE) report
