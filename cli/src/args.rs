@@ -26,6 +26,7 @@ Examples:
   ferroce generate --out verilog --lint     the card as Verilog files
   ferroce sim transfer FILE --pcap t.pcap   a file from one simulated host to another
   ferroce bench rdma --quick                rates against the wire's limits
+  ferroce bench dma                         rates against PCI Express' limits
   ferroce report                            cells and LUT levels of every block
 
 Exit codes: 0 success, 1 the run or a comparison failed, 2 wrong usage.";
@@ -59,6 +60,8 @@ pub enum Sim {
 pub enum Bench {
     /// Rates and latencies of RDMA operations by message size and QPs
     Rdma(bench::Args),
+    /// Rates and latencies of the PCIe engine alone by size and alignment
+    Dma(bench::dma::Args),
 }
 
 /// Arguments that are each in range but don't go together.

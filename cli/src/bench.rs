@@ -1,5 +1,6 @@
 //! `ferroce bench rdma`: rates and latencies against the wire's limits.
 
+pub mod dma;
 mod measure;
 
 use anyhow::Result;
@@ -38,7 +39,9 @@ Examples:
   ferroce bench rdma --json > bench.json
 
 A rate is taken between the first and the last round of outstanding messages.
-A WRITE is complete when its sender knows, the others when the receiver does."
+A WRITE is complete when its sender knows, the others when the receiver does.
+The roof is the wire's. The hosts are behind PCI Express Gen3 x16, which carries more, but has a price for each
+small message (`ferroce bench dma`)."
 )]
 pub struct Args {
     /// Message sizes, 1 to 2G
@@ -231,7 +234,7 @@ fn show(results: &Results) {
         ]);
     }
     say!(
-        "{table}One message at a time; the cable's {} ns and the host memory's latency included.",
+        "{table}One message at a time; the cable's {} ns, PCI Express and the hosts' memory included.",
         results.link_delay_ns
     );
 }

@@ -9,6 +9,7 @@ mod catalog;
 mod demo;
 mod generate;
 mod hierarchy;
+mod hostlink;
 mod model;
 mod output;
 mod progress;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Generate(args) => generate::run(args),
         Command::Sim(Sim::Transfer(args)) => transfer::run(args),
         Command::Bench(Bench::Rdma(args)) => bench::run(args),
+        Command::Bench(Bench::Dma(args)) => bench::dma::run(args),
         Command::Report(args) => report::run(args),
         Command::Demo(args) => demo::run(args),
     };

@@ -26,13 +26,33 @@ pub fn card(config: &NicConfig, wave: bool) -> Result<Arc<Library>> {
 /// # Errors
 /// A tool is missing or rejects it.
 pub fn of(card: &Design, wave: bool) -> Result<Arc<Library>> {
-    let notice = progress::notice("Verilating the card (minutes for a new one, then cached)");
-    let started = Instant::now();
     let options = Options {
         wave,
         ..Options::default()
     };
-    let library = design::library(card, options)?;
+    verilate(
+        card,
+        options,
+        "Verilating the card (minutes for a new one, then cached)",
+    )
+}
+
+/// Prints and verilates a PCIe engine by itself; `straddle`: TLPs share beats of RQ.
+///
+/// # Errors
+/// A tool is missing or rejects it.
+pub fn engine(straddle: bool) -> Result<Arc<Library>> {
+    verilate(
+        &design::engine(straddle)?,
+        Options::default(),
+        "Verilating the PCIe engine (a minute for a new one, then cached)",
+    )
+}
+
+fn verilate(design: &Design, options: Options, notice: &'static str) -> Result<Arc<Library>> {
+    let notice = progress::notice(notice);
+    let started = Instant::now();
+    let library = design::library(design, options)?;
     drop(notice);
     tracing::info!(seconds = started.elapsed().as_secs_f64(), "model ready");
     Ok(library)

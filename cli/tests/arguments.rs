@@ -174,6 +174,47 @@ fn bench_and_report_parameters_name_their_ranges() {
 }
 
 #[test]
+fn dma_parameters_name_their_ranges() {
+    for (option, values, allowed) in [
+        ("--sizes", ["0", "64,8K", "x"], "a size from 1 to 4K"),
+        (
+            "--offsets",
+            ["4096", "0,-1", "any"],
+            "a number from 0 to 4095 is needed, or \"random\"",
+        ),
+        ("--ops", ["copy", "", "read,x"], "read, write, both"),
+        (
+            "--max-payload",
+            ["64", "300", "2048"],
+            "128, 256, 512, 1024",
+        ),
+        (
+            "--read-request",
+            ["64", "8192", "x"],
+            "128, 256, 512, 1024, 2048, 4096",
+        ),
+        (
+            "--latency",
+            ["499", "100001", "x"],
+            "a number from 500 to 100000",
+        ),
+        ("--generation", ["0", "5", "x"], "1, 2, 3, 4"),
+        ("--width", ["0", "3", "32"], "1, 2, 4, 8, 16"),
+        (
+            "--cycles",
+            ["0", "99", "10000001"],
+            "a number from 100 to 10000000",
+        ),
+        ("--seed", ["-1", "x", "1.5"], "--seed"),
+    ] {
+        for value in values {
+            refused(&format!("bench dma {option}={value}"), allowed);
+        }
+    }
+    refused("bench dma --generation 4 --width 16", "at most 8 lanes");
+}
+
+#[test]
 fn unknown_words_are_refused() {
     refused("fly", "'fly'");
     refused("generate --speed 9", "'--speed'");
@@ -197,6 +238,7 @@ fn help_has_examples_and_ranges() {
         (&["generate", "--help"], "4 to 16384"),
         (&["sim", "transfer", "--help"], "1 to 2G"),
         (&["bench", "rdma", "--help"], "--quick"),
+        (&["bench", "dma", "--help"], "500 to 100000"),
         (&["report", "--help"], "--core-limit"),
         (&["demo", "--help"], "ferroce demo"),
     ] {
