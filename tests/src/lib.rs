@@ -10,6 +10,7 @@ pub mod model;
 pub mod open;
 pub mod peer;
 pub mod requester;
+pub mod rough;
 pub mod seed;
 pub mod setup;
 pub mod traffic;
