@@ -2,6 +2,7 @@
 
 pub mod cq_ring;
 pub mod cqe_format;
+pub mod desc;
 
 use crate::eq_writer::desc::EventJob;
 use crate::ring_cfg::RingCfgPort;

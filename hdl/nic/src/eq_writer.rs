@@ -1,9 +1,11 @@
 //! Writes events into the event queues in host memory and asks for interrupts behind them.
 
 pub mod desc;
+pub mod eq_measure;
 
 use crate::ring_cfg::{RingCfgPort, MORE, MORE_BITS};
 use desc::{EqPlan, EqState, EventJob};
+use eq_measure::EqMeasure;
 use ferroce_abi::cfg::{field_offset, EqCfg};
 use ferroce_abi::eqe::{EventKind, INDEX, PHASE};
 use ferroce_abi::limits::EQE_BYTES;
@@ -82,6 +84,7 @@ pub struct EqWriter {
     ring_port: RingCfgPort,
     states: Ram<EqState>,
     plans: Ram<EqPlan>,
+    measure: EqMeasure,
     phase: DFF<EqPhase>,
     /// Time: its upper bits count units.
     clock_count: DFF<Bits<24>>,
@@ -103,16 +106,6 @@ pub struct EqWriter {
     state: DFF<EqState>,
     plan: DFF<EqPlan>,
     consumer: DFF<Bits<24>>,
-    elapsed: DFF<Bits<16>>,
-    used: DFF<Bits<24>>,
-    mask: DFF<Bits<15>>,
-    eqe_phase: DFF<Bit>,
-    gap_over: DFF<Bit>,
-    has_gap: DFF<Bit>,
-    full: DFF<Bit>,
-    unseen: DFF<Bit>,
-    low: DFF<Bits<33>>,
-    next_producer: DFF<Bits<24>>,
     addr: DFF<Bits<64>>,
     kind: DFF<Bits<8>>,
     index: DFF<Bits<14>>,
@@ -133,7 +126,6 @@ pub struct EqWriter {
     waiting: Signal<Local, Bit>,
     fires: Signal<Local, Bit>,
     next: Signal<Local, EqState>,
-    high: Signal<Local, Bits<32>>,
     eqe: Signal<Local, Bits<128>>,
 }
 
@@ -158,6 +150,7 @@ impl EqWriter {
             ring_port: RingCfgPort::new(table::EQ),
             states: Ram::new(eqs_log2),
             plans: Ram::new(eqs_log2),
+            measure: EqMeasure::default(),
             phase: DFF::default(),
             clock_count: DFF::default(),
             scan_due: DFF::default(),
@@ -177,16 +170,6 @@ impl EqWriter {
             state: DFF::default(),
             plan: DFF::default(),
             consumer: DFF::default(),
-            elapsed: DFF::default(),
-            used: DFF::default(),
-            mask: DFF::default(),
-            eqe_phase: DFF::default(),
-            gap_over: DFF::default(),
-            has_gap: DFF::default(),
-            full: DFF::default(),
-            unseen: DFF::default(),
-            low: DFF::default(),
-            next_producer: DFF::default(),
             addr: DFF::default(),
             kind: DFF::default(),
             index: DFF::default(),
@@ -207,7 +190,6 @@ impl EqWriter {
             waiting: Signal::default(),
             fires: Signal::default(),
             next: Signal::default(),
-            high: Signal::default(),
             eqe: Signal::default(),
         }
     }
@@ -245,16 +227,6 @@ impl Logic for EqWriter {
             state,
             plan,
             consumer,
-            elapsed,
-            used,
-            mask,
-            eqe_phase,
-            gap_over,
-            has_gap,
-            full,
-            unseen,
-            low,
-            next_producer,
             addr,
             kind,
             index,
@@ -262,7 +234,7 @@ impl Logic for EqWriter {
             written_out,
             dropped_out
         );
-        clock!(self, clock, ring_port, states, plans);
+        clock!(self, clock, ring_port, states, plans, measure);
 
         // Configuration; writes are further apart than a visit lasts, unless the host takes none.
         self.ring_port.cfg.next = self.cfg.val();
@@ -326,38 +298,22 @@ impl Logic for EqWriter {
             if self.for_bell.q.val() {
                 self.consumer.d.next = self.bell_item.q.val().consumer;
             }
-            self.elapsed.d.next = self.now.val() - self.states.rd_data.val().last;
         }
-        self.used.d.next = self.state.q.val().producer - self.consumer.q.val();
-        self.next_producer.d.next = self.state.q.val().producer + 1;
-        self.mask.d.next =
-            !(Bits::<15>::from(0x7FFF) << bit_cast::<15, 4>(self.plan.q.val().log_size));
-        self.eqe_phase.d.next = !self
-            .state
-            .q
-            .val()
-            .producer
-            .get_bit(self.plan.q.val().log_size.index());
-        self.gap_over.d.next = self.elapsed.q.val() >= bit_cast::<16, 12>(self.plan.q.val().gap);
-        self.has_gap.d.next = self.plan.q.val().gap.any();
-        self.full.d.next = (self.used.q.val().get_bits::<15>(0) & !self.mask.q.val()).any()
-            | self.used.q.val().get_bits::<9>(15).any();
-        self.unseen.d.next = self.used.q.val().any();
-        self.low.d.next = bit_cast::<33, 32>(self.plan.q.val().base.get_bits::<32>(0))
-            + (bit_cast::<33, 15>(
-                self.state.q.val().producer.get_bits::<15>(0) & self.mask.q.val(),
-            ) << EQE_LOG2);
+        self.measure.state.next = self.state.q.val();
+        self.measure.plan.next = self.plan.q.val();
+        self.measure.consumer.next = self.consumer.q.val();
+        self.measure.elapsed.next = self.now.val() - self.state.q.val().last;
 
         // The decision.
         self.writes.next = self.state.q.val().enabled
-            & !self.full.q.val()
+            & !self.measure.full.val()
             & (self.for_event.q.val() | (self.for_bell.q.val() & self.state.q.val().lost));
         self.arms.next = self.for_bell.q.val() & self.bell_item.q.val().arm;
         self.armed.next = self.state.q.val().armed | self.arms.val();
         self.trigger.next =
-            self.armed.val() & (self.writes.val() | (self.arms.val() & self.unseen.q.val()));
+            self.armed.val() & (self.writes.val() | (self.arms.val() & self.measure.unseen.val()));
         self.due.next = self.trigger.val() | self.state.q.val().pending;
-        self.waiting.next = self.state.q.val().waiting & !self.gap_over.q.val();
+        self.waiting.next = self.state.q.val().waiting & !self.measure.gap_over.val();
         self.fires.next = self.due.val() & !self.waiting.val();
         self.next.next = self.state.q.val();
         self.next.next.armed = self.armed.val() & !self.trigger.val();
@@ -366,12 +322,12 @@ impl Logic for EqWriter {
         self.next.next.consumer = self.consumer.q.val();
         self.next.next.lost = (self.state.q.val().lost
             & !(self.for_bell.q.val() & self.writes.val()))
-            | (self.for_event.q.val() & self.full.q.val());
+            | (self.for_event.q.val() & self.measure.full.val());
         if self.writes.val() {
-            self.next.next.producer = self.next_producer.q.val();
+            self.next.next.producer = self.measure.next_producer.val();
         }
         if self.fires.val() {
-            self.next.next.waiting = self.has_gap.q.val();
+            self.next.next.waiting = self.measure.has_gap.val();
             self.next.next.last = self.now.val();
         }
         if self.for_restart.q.val() {
@@ -388,11 +344,6 @@ impl Logic for EqWriter {
             & (self.state.q.val().enabled | self.for_restart.q.val());
         self.states.wr_addr.next = bit_cast::<20, 7>(self.eq.q.val());
         self.states.wr_data.next = self.next.val();
-        self.high.next = self.plan.q.val().base.get_bits::<32>(32);
-        if self.low.q.val().get_bit(32) {
-            self.high.next = self.plan.q.val().base.get_bits::<32>(32) + 1;
-        }
-
         self.written_out.d.next = false;
         self.dropped_out.d.next = false;
         match self.phase.q.val() {
@@ -421,8 +372,7 @@ impl Logic for EqWriter {
                 self.phase.d.next = EqPhase::Decide;
             }
             EqPhase::Decide => {
-                self.addr.d.next = (bit_cast::<64, 32>(self.high.val()) << 32)
-                    | bit_cast::<64, 32>(self.low.q.val().get_bits::<32>(0));
+                self.addr.d.next = self.measure.addr.val();
                 self.kind.d.next = self.event_item.q.val().kind;
                 self.index.d.next = self.event_item.q.val().index;
                 if self.for_bell.q.val() {
@@ -460,7 +410,7 @@ impl Logic for EqWriter {
 
         self.eqe.next = bit_cast::<128, 8>(self.kind.q.val())
             | (bit_cast::<128, 14>(self.index.q.val()) << INDEX_AT)
-            | (bit_cast::<128, 1>(self.eqe_phase.q.val().into()) << PHASE_AT);
+            | (bit_cast::<128, 1>(self.measure.eqe_phase.val().into()) << PHASE_AT);
         self.write.valid.next = self.phase.q.val() == EqPhase::Write;
         // Wherever the EQE's bytes are in the beat.
         self.write.data.next.data = bit_cast::<512, 128>(self.eqe.val())

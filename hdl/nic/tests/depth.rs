@@ -3,8 +3,10 @@
 use ferroce_emit::on_big_stack;
 use ferroce_emit::prelude::*;
 use ferroce_nic::bar::Bar;
+use ferroce_nic::bar_split::BarSplit;
 use ferroce_nic::counters::Counters;
 use ferroce_nic::cqe_writer::CqeWriter;
+use ferroce_nic::events::EventPath;
 use ferroce_nic::mr_check::MrChecker;
 use ferroce_nic::wqe_cache::WqeCache;
 use ferroce_nic::NicConfig;
@@ -35,6 +37,16 @@ fn mr_checker_meets_the_core_clock() {
 #[test]
 fn cqe_writer_meets_the_core_clock() {
     on_big_stack(|| check("cqe_writer", || CqeWriter::new(10)));
+}
+
+#[test]
+fn event_path_meets_the_core_clock() {
+    on_big_stack(|| check("event_path", || EventPath::new(7)));
+}
+
+#[test]
+fn bar_split_meets_the_core_clock() {
+    on_big_stack(|| check("bar_split", BarSplit::default));
 }
 
 #[test]

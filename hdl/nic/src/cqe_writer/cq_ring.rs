@@ -1,5 +1,6 @@
 //! Producer side of the completion queues.
 
+use super::desc::{CqEvent, CqPlan, CqState, CqePlace};
 use crate::ring_cfg::{RingWrite, MORE, MORE_BITS};
 use ferroce_abi::cfg::{field_offset, CqCfg};
 use ferroce_abi::cqe::flags;
@@ -19,78 +20,6 @@ const HAS_EQ: usize = field_offset(CqCfg::FIELDS, "has_eq") - MORE;
 const EQ: usize = field_offset(CqCfg::FIELDS, "eq") - MORE;
 const _: () = assert!(EQ + 7 <= MORE_BITS);
 const SOLICITED: usize = flags::SOLICITED.trailing_zeros() as usize;
-
-/// State of a CQ.
-#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
-pub struct CqState {
-    /// The CQ exists.
-    pub enabled: Bit,
-    /// A CQE found no room.
-    pub overrun: Bit,
-    /// Running index of the next CQE.
-    pub producer: Bits<24>,
-    /// An event is wanted for the next CQE.
-    pub armed: Bit,
-    /// Only for a solicited or failed one.
-    pub solicited_only: Bit,
-    /// Running index after the last CQE that was solicited or failed.
-    pub after_solicited: Bits<24>,
-}
-
-/// What a CQ is configured with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
-pub struct CqPlan {
-    /// Base address of the ring.
-    pub base: Bits<64>,
-    /// Log2 of its CQEs.
-    pub log_size: Bits<4>,
-    /// The CQ has an EQ.
-    pub has_eq: Bit,
-    /// That EQ.
-    pub eq: Bits<7>,
-}
-
-/// A completion for a CQ, its configuration, or a wish for an event.
-#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
-pub struct CqEvent {
-    /// The CQ is made anew or, unless `enabled`, taken away.
-    pub restart: Bit,
-    /// The CQ exists.
-    pub enabled: Bit,
-    /// An event is wanted.
-    pub arm: Bit,
-    /// Only for a solicited or failed completion.
-    pub solicited_only: Bit,
-    /// With `arm`: index after the last CQE that the host has seen.
-    pub seen: Bits<24>,
-    /// CQ index.
-    pub cq: Bits<14>,
-    /// The completion.
-    pub job: CqeJob,
-}
-
-/// A completion and its place, an event, or both.
-#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
-pub struct CqePlace {
-    /// A CQE is to be written.
-    pub write: Bit,
-    /// An event follows it.
-    pub event: Bit,
-    /// The event: the CQ was full; else it has a completion that it was armed for.
-    pub overrun: Bit,
-    /// EQ of the event.
-    pub eq: Bits<7>,
-    /// CQ index.
-    pub cq: Bits<14>,
-    /// Base address of the ring.
-    pub base: Bits<64>,
-    /// Slot in the ring.
-    pub slot: Bits<15>,
-    /// Phase bit: the first pass over the ring.
-    pub phase: Bit,
-    /// The completion.
-    pub job: CqeJob,
-}
 
 /// Gives each completion the next slot of its CQ, one every two cycles: the state's data comes in one cycle,
 /// in which differences are taken, and is written in the next, in which they decide. To arm a CQ is an event of this loop like a

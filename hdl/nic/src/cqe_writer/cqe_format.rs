@@ -1,6 +1,6 @@
 //! From completions to host writes, and to events behind them.
 
-use super::cq_ring::CqePlace;
+use super::desc::CqePlace;
 use crate::eq_writer::desc::EventJob;
 use ferroce_abi::cqe;
 use ferroce_abi::eqe::EventKind;

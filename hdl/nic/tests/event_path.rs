@@ -1,0 +1,464 @@
+//! CQE writer and event path against a host that looks at a queue only when it is told to: whatever meets whatever, nothing is left
+//! behind, nothing is told twice, and everything is there when it is told.
+
+mod common;
+
+use common::{bytes_of, cfg_write, connected, random, settle};
+use ferroce_abi::cfg::{CqCfg, EqCfg};
+use ferroce_abi::cqe::{flags, phase_of, Cqe, Status};
+use ferroce_abi::eqe::{Eqe, EventKind};
+use ferroce_emit::on_big_stack;
+use ferroce_nic::cqe_writer::CqeWriter;
+use ferroce_nic::events::EventPath;
+use ferroce_rtl::desc::bar::{BarReq, CqBell, EqBell};
+use ferroce_rtl::desc::cfg::{table, CfgWrite};
+use ferroce_rtl::desc::dma::DmaWriteBeat;
+use ferroce_rtl::desc::rx::CqeJob;
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use std::collections::{HashMap, VecDeque};
+
+const CQS: usize = 8;
+const CQS_LOG2: usize = 3;
+const CQ_LOG: u32 = 3;
+const EQS: usize = 2;
+const EQS_LOG2: usize = 1;
+const MESSAGES: u64 = 0xFEE0_0000;
+/// Core cycles of a unit of the gap.
+const UNIT: u64 = 256;
+
+fn cq_base(cq: usize) -> u64 {
+    0x1_FFFF_F000 + 0x10_0000 * cq as u64
+}
+
+fn eq_base(eq: usize) -> u64 {
+    0x2_FFFF_F000 + 0x10_0000 * eq as u64
+}
+
+#[derive(Clone, Copy)]
+struct Setup {
+    eq_log: u32,
+    gap: u16,
+    solicited_only: bool,
+}
+
+/// A queue as its host sees it.
+#[derive(Default)]
+struct Cq {
+    consumer: u32,
+    issued: u32,
+    /// Consumer index that the card has heard of.
+    told: u32,
+    /// Running index after the last CQE that counts.
+    wanted: u32,
+    armed: bool,
+    arms: u64,
+    events: u64,
+}
+
+#[derive(Default)]
+struct Eq {
+    consumer: u32,
+    arms: u64,
+    messages: u64,
+    last_message: Option<u64>,
+    /// When the host looks.
+    wake: Option<u64>,
+}
+
+struct Bench {
+    writer: CqeWriter,
+    path: EventPath,
+    rng: ChaCha8Rng,
+    setup: Setup,
+    now: u64,
+    memory: HashMap<u64, u8>,
+    cqs: Vec<Cq>,
+    eqs: Vec<Eq>,
+    jobs: VecDeque<CqeJob>,
+    cq_bells: VecDeque<CqBell>,
+    eq_bells: VecDeque<EqBell>,
+    accesses: VecDeque<BarReq>,
+    overruns: usize,
+    eqe_written: usize,
+    eqe_dropped: usize,
+    shortest: u64,
+}
+
+impl Bench {
+    fn new(setup: Setup) -> Self {
+        let mut bench = Self {
+            writer: connected(CqeWriter::new(CQS_LOG2)),
+            path: connected(EventPath::new(EQS_LOG2)),
+            rng: random(),
+            setup,
+            now: 0,
+            memory: HashMap::new(),
+            cqs: (0..CQS).map(|_| Cq::default()).collect(),
+            eqs: (0..EQS).map(|_| Eq::default()).collect(),
+            jobs: VecDeque::new(),
+            cq_bells: VecDeque::new(),
+            eq_bells: VecDeque::new(),
+            accesses: VecDeque::new(),
+            overruns: 0,
+            eqe_written: 0,
+            eqe_dropped: 0,
+            shortest: u64::MAX,
+        };
+        for vector in 0..EQS as u64 {
+            for (at, data) in [(0, MESSAGES), (8, vector)] {
+                bench.accesses.push_back(BarReq {
+                    addr: (16 * vector + at).into(),
+                    write: true,
+                    data: data.into(),
+                    strobe: 0xFF.into(),
+                });
+            }
+        }
+        for eq in 0..EQS {
+            let entry = EqCfg {
+                enabled: true,
+                base: eq_base(eq),
+                log_size: setup.eq_log as u8,
+                page: 0,
+                // Crossed, so that EQ and vector are told apart.
+                vector: (EQS - 1 - eq) as u8,
+                gap: setup.gap,
+            };
+            bench.cycle(cfg_write(table::EQ, eq, entry.to_bits().expect("fits")));
+            bench.idle(64);
+        }
+        for cq in 0..CQS {
+            let entry = CqCfg {
+                enabled: true,
+                base: cq_base(cq),
+                log_size: CQ_LOG as u8,
+                page: 0,
+                has_eq: true,
+                eq: (cq % EQS) as u8,
+            };
+            bench.cycle(cfg_write(table::CQ, cq, entry.to_bits().expect("fits")));
+            bench.idle(64);
+        }
+        for cq in 0..CQS {
+            bench.arm_cq(cq);
+        }
+        for eq in 0..EQS {
+            bench.arm_eq(eq);
+        }
+        bench
+    }
+
+    fn arm_cq(&mut self, cq: usize) {
+        self.cqs[cq].armed = true;
+        self.cqs[cq].arms += 1;
+        self.cq_bells.push_back(CqBell {
+            cq: (cq as u64).into(),
+            consumer: u64::from(self.cqs[cq].consumer).into(),
+            arm: true,
+            solicited_only: self.setup.solicited_only,
+        });
+    }
+
+    fn arm_eq(&mut self, eq: usize) {
+        self.eqs[eq].arms += 1;
+        self.eq_bells.push_back(EqBell {
+            eq: (eq as u64).into(),
+            consumer: u64::from(self.eqs[eq].consumer).into(),
+            arm: true,
+        });
+    }
+
+    fn load<const N: usize>(&self, addr: u64) -> [u8; N] {
+        std::array::from_fn(|k| *self.memory.get(&(addr + k as u64)).unwrap_or(&0))
+    }
+
+    fn eqe_at(&self, eq: usize, index: u32) -> Option<Eqe> {
+        let slot = u64::from(index) & ((1 << self.setup.eq_log) - 1);
+        let bytes = self.load(eq_base(eq) + 16 * slot);
+        let valid = (bytes[15] & 1 == 1) == phase_of(index, self.setup.eq_log);
+        valid.then(|| Eqe::decode(&bytes).expect("a well-formed EQE"))
+    }
+
+    fn cqe_at(&self, cq: usize, index: u32) -> Option<Cqe> {
+        let slot = u64::from(index) & ((1 << CQ_LOG) - 1);
+        let bytes = self.load(cq_base(cq) + 32 * slot);
+        let valid = (bytes[31] & 1 == 1) == phase_of(index, CQ_LOG);
+        valid.then(|| Cqe::decode(&bytes).expect("a well-formed CQE"))
+    }
+
+    /// A host write, in the order of the link.
+    fn written(&mut self, beat: DmaWriteBeat) {
+        let addr = beat.addr.to_u64();
+        assert!(beat.last);
+        let at = (addr % 64) as usize;
+        let mut store = |bytes: &[u8]| {
+            for (offset, &byte) in bytes.iter().enumerate() {
+                self.memory.insert(addr + offset as u64, byte);
+            }
+        };
+        match beat.len.to_u64() {
+            32 => store(&bytes_of::<32>(&beat.data, at)),
+            16 => store(&bytes_of::<16>(&beat.data, at)),
+            4 => self.message(u32::from_le_bytes(bytes_of(&beat.data, at)) as usize),
+            other => panic!("a write of {other} bytes"),
+        }
+    }
+
+    fn message(&mut self, vector: usize) {
+        let eq = EQS - 1 - vector;
+        assert!(
+            self.eqe_at(eq, self.eqs[eq].consumer).is_some(),
+            "EQ {eq} interrupts before its EQE is there"
+        );
+        let queue = &mut self.eqs[eq];
+        queue.messages += 1;
+        assert!(queue.messages <= queue.arms, "EQ {eq} was not armed");
+        if let Some(last) = queue.last_message.replace(self.now) {
+            self.shortest = self.shortest.min(self.now - last);
+        }
+        let latency = self.rng.gen_range(0..60);
+        self.eqs[eq].wake = Some(self.now + latency);
+    }
+
+    /// The host handles an interrupt.
+    fn handle(&mut self, eq: usize) {
+        while let Some(eqe) = self.eqe_at(eq, self.eqs[eq].consumer) {
+            self.eqs[eq].consumer += 1;
+            match eqe.kind {
+                EventKind::Completion => {
+                    let cq = eqe.index as usize;
+                    assert_eq!(cq % EQS, eq);
+                    self.cqs[cq].events += 1;
+                    assert!(self.cqs[cq].events <= self.cqs[cq].arms, "CQ {cq}");
+                    self.cqs[cq].armed = false;
+                    self.poll(cq, true);
+                }
+                EventKind::EqOverrun => {
+                    self.overruns += 1;
+                    for cq in (eq..CQS).step_by(EQS) {
+                        self.poll(cq, false);
+                    }
+                }
+                EventKind::CqOverrun => panic!("a CQ was full"),
+            }
+        }
+        self.arm_eq(eq);
+    }
+
+    /// Takes all completions of a CQ; `told` that there is one.
+    fn poll(&mut self, cq: usize, told: bool) {
+        let mut found = false;
+        while let Some(cqe) = self.cqe_at(cq, self.cqs[cq].consumer) {
+            self.cqs[cq].consumer += 1;
+            found |= !self.setup.solicited_only || counts(&cqe);
+        }
+        // What an earlier poll took, which was not told to look, may be told later.
+        assert!(found || !told || self.overruns > 0, "CQ {cq} has nothing");
+        self.arm_cq(cq);
+    }
+
+    fn cycle(&mut self, cfg: CfgWrite) {
+        let due = |eq: &Eq| eq.wake.is_some_and(|at| at <= self.now);
+        if let Some(eq) = self.eqs.iter().position(due) {
+            self.eqs[eq].wake = None;
+            self.handle(eq);
+        }
+        let (writer, path) = (&mut self.writer, &mut self.path);
+        writer.cfg.next = cfg;
+        path.cfg.next = cfg;
+        path.msix_enable.next = true;
+        path.msix_mask.next = false;
+        writer.rx_job.valid.next = !self.jobs.is_empty();
+        writer.rx_job.data.next = self.jobs.front().copied().unwrap_or_default();
+        writer.tx_job.valid.next = false;
+        let [rings_cq, rings_eq] = std::array::from_fn(|_| self.rng.gen_bool(0.3));
+        writer.bell.valid.next = rings_cq && !self.cq_bells.is_empty();
+        writer.bell.data.next = self.cq_bells.front().copied().unwrap_or_default();
+        path.bell.valid.next = rings_eq && !self.eq_bells.is_empty();
+        path.bell.data.next = self.eq_bells.front().copied().unwrap_or_default();
+        path.access.valid.next = !self.accesses.is_empty();
+        path.access.data.next = self.accesses.front().copied().unwrap_or_default();
+        path.answer.ready.next = true;
+        // The write arbiter takes one of both.
+        let taken = self.rng.gen_range(0..4);
+        writer.write.ready.next = taken == 0;
+        path.write.ready.next = taken == 1;
+        writer.clock.next = false.into();
+        path.clock.next = false.into();
+        settle(writer);
+        path.event.valid.next = writer.event.valid.val();
+        path.event.data.next = writer.event.data.val();
+        settle(path);
+        writer.event.ready.next = path.event.ready.val();
+        settle(writer);
+        if writer.rx_job.valid.val() & writer.rx_job.ready.val() {
+            self.jobs.pop_front();
+        }
+        if writer.bell.valid.val() & writer.bell.ready.val() {
+            let bell = self.cq_bells.pop_front().unwrap_or_default();
+            self.cqs[bell.cq.to_u64() as usize].told = bell.consumer.to_u64() as u32;
+        }
+        if path.bell.valid.val() & path.bell.ready.val() {
+            self.eq_bells.pop_front();
+        }
+        if path.access.valid.val() & path.access.ready.val() {
+            self.accesses.pop_front();
+        }
+        assert!(!writer.dropped.val(), "a CQE was dropped");
+        self.eqe_written += usize::from(path.written.val());
+        self.eqe_dropped += usize::from(path.dropped.val());
+        let beat = match taken {
+            0 if writer.write.valid.val() => Some(writer.write.data.val()),
+            1 if path.write.valid.val() => Some(path.write.data.val()),
+            _ => None,
+        };
+        writer.clock.next = true.into();
+        path.clock.next = true.into();
+        settle(writer);
+        settle(path);
+        self.now += 1;
+        if let Some(beat) = beat {
+            self.written(beat);
+        }
+    }
+
+    fn idle(&mut self, cycles: u64) {
+        for _ in 0..cycles {
+            self.cycle(CfgWrite::default());
+        }
+    }
+
+    /// A completion for a random CQ that has room, seldom or often solicited or failed.
+    fn complete(&mut self) {
+        let index = self.rng.gen_range(0..CQS);
+        let cq = &mut self.cqs[index];
+        if cq.issued - cq.told >= 1 << CQ_LOG {
+            return;
+        }
+        cq.issued += 1;
+        let solicited = self.rng.gen_bool(0.2);
+        let failed = self.rng.gen_bool(0.1);
+        if solicited | failed | !self.setup.solicited_only {
+            cq.wanted = cq.issued;
+        }
+        self.jobs.push_back(CqeJob {
+            cq: (index as u64).into(),
+            flags: (u64::from(solicited) * u64::from(flags::SOLICITED)).into(),
+            status: (if failed { Status::LocLen as u64 } else { 0 }).into(),
+            ..CqeJob::default()
+        });
+    }
+
+    /// Everything has come to rest.
+    fn check(&self) {
+        for (index, cq) in self.cqs.iter().enumerate() {
+            assert!(
+                cq.consumer >= cq.wanted,
+                "CQ {index} is at {} of {}, armed {}, and the host was not told",
+                cq.consumer,
+                cq.wanted,
+                cq.armed
+            );
+        }
+    }
+}
+
+fn counts(cqe: &Cqe) -> bool {
+    cqe.flags & flags::SOLICITED != 0 || cqe.status != Status::Success
+}
+
+fn run(setup: Setup, jobs: usize) -> Bench {
+    let mut bench = Bench::new(setup);
+    for _ in 0..jobs {
+        let pause = bench.rng.gen_range(0..12);
+        bench.complete();
+        bench.idle(pause);
+    }
+    bench.idle(3_000 + 8 * UNIT * u64::from(setup.gap));
+    bench.check();
+    assert!(bench.eqe_written > 50, "{} EQEs", bench.eqe_written);
+    bench
+}
+
+#[test]
+fn a_host_that_is_woken_misses_nothing() {
+    on_big_stack(|| {
+        let setup = Setup {
+            eq_log: 4,
+            gap: 0,
+            solicited_only: false,
+        };
+        let bench = run(setup, 3_000);
+        assert_eq!((bench.eqe_dropped, bench.overruns), (0, 0));
+    });
+}
+
+#[test]
+fn a_full_event_queue_says_what_it_lost() {
+    on_big_stack(|| {
+        let setup = Setup {
+            eq_log: 1,
+            gap: 0,
+            solicited_only: false,
+        };
+        let bench = run(setup, 3_000);
+        assert!(bench.eqe_dropped > 0 && bench.overruns > 0);
+        assert!(bench.overruns <= bench.eqe_dropped);
+    });
+}
+
+#[test]
+fn interrupts_keep_their_gap_and_none_is_lost() {
+    on_big_stack(|| {
+        let setup = Setup {
+            eq_log: 4,
+            gap: 3,
+            solicited_only: false,
+        };
+        let bench = run(setup, 3_000);
+        // A unit may have begun before the first message, which may itself have waited for the link.
+        assert!(bench.shortest > 2 * UNIT - 100, "{} cycles", bench.shortest);
+        let messages: u64 = bench.eqs.iter().map(|eq| eq.messages).sum();
+        assert!(messages > 10, "{messages} messages");
+    });
+}
+
+#[test]
+fn solicited_completions_are_told() {
+    on_big_stack(|| {
+        let setup = Setup {
+            eq_log: 4,
+            gap: 0,
+            solicited_only: true,
+        };
+        let mut bench = Bench::new(setup);
+        let mut told = 0;
+        for _ in 0..3_000 {
+            bench.complete();
+            let pause = bench.rng.gen_range(0..12);
+            bench.idle(pause);
+            // Completions that don't count fill the queue: the host looks when half of it is used.
+            for cq in 0..CQS {
+                let queue = &bench.cqs[cq];
+                if queue.issued - queue.consumer < 1 << (CQ_LOG - 1)
+                    || queue.wanted > queue.consumer
+                {
+                    continue;
+                }
+                while bench.cqe_at(cq, bench.cqs[cq].consumer).is_some() {
+                    bench.cqs[cq].consumer += 1;
+                }
+                bench.cq_bells.push_back(CqBell {
+                    cq: (cq as u64).into(),
+                    consumer: u64::from(bench.cqs[cq].consumer).into(),
+                    ..CqBell::default()
+                });
+            }
+            told = bench.cqs.iter().map(|cq| cq.events).sum();
+        }
+        bench.idle(3_000);
+        bench.check();
+        assert!(told > 50, "{told} events");
+    });
+}
