@@ -61,7 +61,7 @@ pub struct BarAccess {
     pub offset: u32,
     /// What to store; `None` loads.
     pub store: Option<u64>,
-    /// Bytes: 4 or 8.
+    /// Bytes: 4 or 8. A load may have 1 to 255, of which the first eight are kept.
     pub width: u8,
 }
 
@@ -142,7 +142,7 @@ impl PciePort {
             let Some(load) = loads.find(|l| l.tag == answer.tag && l.answer.is_none()) else {
                 continue;
             };
-            let ones = u64::MAX >> (64 - 8 * u32::from(load.width));
+            let ones = u64::MAX >> 64u32.saturating_sub(8 * u32::from(load.width));
             load.answer = Some(answer.bytes.map_or(ones, |bytes| {
                 let place = |word, &byte| word << 8 | u64::from(byte);
                 bytes.iter().rev().fold(0, place)
@@ -161,6 +161,11 @@ impl PciePort {
     /// Makes a completion suffer.
     pub fn script(&mut self, entry: Scripted) {
         self.block.root.script(entry);
+    }
+
+    /// Calls off what was scripted and has not happened, and returns it.
+    pub fn unscript(&mut self) -> Vec<Scripted> {
+        self.block.root.unscript()
     }
 
     /// Accesses of the card so far, a TLP each. Injected faults and refused requests are not faults of the card's.
