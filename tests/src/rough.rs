@@ -19,6 +19,9 @@ const STUCK_CYCLES: u64 = 600_000;
 /// Core cycles in which a card without work has nothing on its way any more.
 const DRAIN_CYCLES: u64 = 6_000;
 
+/// Side and QP, and how its sends ended.
+pub type Sender = ((usize, usize), Vec<Status>);
+
 /// One message.
 #[derive(Debug)]
 struct Planned {
@@ -151,8 +154,8 @@ impl<'a> Rough<'a> {
     ///
     /// # Errors
     /// A byte or a completion is wrong.
-    pub fn check(&mut self) -> Result<Vec<((usize, usize), Vec<Status>)>> {
-        let mut statuses: Vec<((usize, usize), Vec<Status>)> = Vec::new();
+    pub fn check(&mut self) -> Result<Vec<Sender>> {
+        let mut statuses: Vec<Sender> = Vec::new();
         for message in &self.messages {
             let new = self.sources[message.from].bytes(message.source.clone());
             let target = &mut self.targets[1 - message.from];
