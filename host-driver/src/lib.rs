@@ -5,7 +5,7 @@
 //! keeps its memory alive, a QP its CQs and its domain, and all of them the card. Dropping an object takes it
 //! off the card before its memory is freed; when the card does not answer, the memory is kept for ever instead.
 //!
-//! The driver reaches the card through two traits, [`Bar`] and [`DmaMemory`], and is the same on a real card and in a
+//! The driver reaches the card through two traits, [`Bar`] and [`DmaMemory`] (and sleeps through a third, [`Interrupts`]), and is the same on a real card and in a
 //! simulation; [`linux`] implements them for a card in the machine. It never waits for anything but the end of a mailbox command, and for that only as long as
 //! [`DeviceOptions`] say; only [`Eq::wait`] sleeps, until an interrupt ([`Interrupts`]) or its time-out.
 //!
