@@ -24,7 +24,31 @@ const PACKAGES: [&str; 6] = [
 
 /// What the parts of a card do, by Rust type.
 const SUMMARIES: &[(&str, &str)] = &[
-    ("Nic", "the whole card"),
+    ("Card", "the whole card, between the PCIe block and the MAC"),
+    ("Nic", "the card without its PCIe engine"),
+    ("PcieEngine", "DMA and register accesses as PCIe TLPs"),
+    (
+        "RequesterTx",
+        "writes and read requests of the card onto the RQ stream",
+    ),
+    (
+        "RequesterRx",
+        "cuts reads, puts their completions in place and in order",
+    ),
+    ("CqAccess", "the host's loads and stores of the BAR"),
+    (
+        "EventPath",
+        "event queues and MSI-X: who is told of which CQE",
+    ),
+    (
+        "BarSplit",
+        "register accesses to the register window or the MSI-X table",
+    ),
+    (
+        "DmaWriteArb3",
+        "payload, completions and events into one stream of writes",
+    ),
+    ("Arb2", "takes turns between two sources"),
     ("Mac100g", "Ethernet side: clock crossings, FCS, padding"),
     ("RoceTx", "transmit side: scheduler to frames with ICRC"),
     (
@@ -89,10 +113,6 @@ const SUMMARIES: &[(&str, &str)] = &[
     ),
     ("DmaReadArb", "shares the read port of host memory"),
     ("DmaReadDemux", "hands read data to whoever asked, by tag"),
-    (
-        "DmaWriteArb2",
-        "payload and completions into one stream of writes",
-    ),
     (
         "TxFrameFifo",
         "whole frames over to the MAC's transmit clock",

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ferroce_emit::{Design, ModuleText};
 
 /// Modules that only connect others; what stands in them counts as a block of the card.
-const CONTAINERS: [&str; 4] = ["Nic", "RoceTx", "RoceRx", "Mac100g"];
+const CONTAINERS: [&str; 6] = ["Card", "Nic", "PcieEngine", "RoceTx", "RoceRx", "Mac100g"];
 
 /// Blocks of the toolbox that are listed by themselves, although they stand inside another block.
 const INNER: [&str; 1] = ["HeaderStrip"];

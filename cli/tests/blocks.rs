@@ -30,7 +30,9 @@ fn the_list_names_parts_and_building_blocks() {
     let list = printed(&ferroce(&["generate", "--list"]), 0);
     let names = listed(&list);
     for name in [
+        "card",
         "nic",
+        "pcie_engine",
         "roce_tx",
         "roce_rx",
         "tx_sched",
