@@ -1,13 +1,9 @@
-//! CQE writer and event path against a host that looks at a queue only when it is told to: whatever meets whatever, nothing is left
-//! behind, nothing is told twice, and everything is there when it is told.
+//! CQE writer, event path and the host that looks only when it is told.
 
-mod common;
-
-use common::{bytes_of, cfg_write, connected, random, settle};
+use crate::common::{bytes_of, cfg_write, connected, random, settle};
 use ferroce_abi::cfg::{CqCfg, EqCfg};
 use ferroce_abi::cqe::{flags, phase_of, Cqe, Status};
 use ferroce_abi::eqe::{Eqe, EventKind};
-use ferroce_emit::on_big_stack;
 use ferroce_nic::cqe_writer::CqeWriter;
 use ferroce_nic::events::EventPath;
 use ferroce_rtl::desc::bar::{BarReq, CqBell, EqBell};
@@ -18,75 +14,75 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use std::collections::{HashMap, VecDeque};
 
-const CQS: usize = 8;
-const CQS_LOG2: usize = 3;
-const CQ_LOG: u32 = 3;
-const EQS: usize = 2;
-const EQS_LOG2: usize = 1;
-const MESSAGES: u64 = 0xFEE0_0000;
+pub const CQS: usize = 8;
+pub const CQS_LOG2: usize = 3;
+pub const CQ_LOG: u32 = 3;
+pub const EQS: usize = 2;
+pub const EQS_LOG2: usize = 1;
+pub const MESSAGES: u64 = 0xFEE0_0000;
 /// Core cycles of a unit of the gap.
-const UNIT: u64 = 256;
+pub const UNIT: u64 = 256;
 
-fn cq_base(cq: usize) -> u64 {
+pub fn cq_base(cq: usize) -> u64 {
     0x1_FFFF_F000 + 0x10_0000 * cq as u64
 }
 
-fn eq_base(eq: usize) -> u64 {
+pub fn eq_base(eq: usize) -> u64 {
     0x2_FFFF_F000 + 0x10_0000 * eq as u64
 }
 
 #[derive(Clone, Copy)]
-struct Setup {
-    eq_log: u32,
-    gap: u16,
-    solicited_only: bool,
+pub struct Setup {
+    pub eq_log: u32,
+    pub gap: u16,
+    pub solicited_only: bool,
 }
 
 /// A queue as its host sees it.
 #[derive(Default)]
-struct Cq {
-    consumer: u32,
-    issued: u32,
+pub struct Cq {
+    pub consumer: u32,
+    pub issued: u32,
     /// Consumer index that the card has heard of.
-    told: u32,
+    pub told: u32,
     /// Running index after the last CQE that counts.
-    wanted: u32,
-    armed: bool,
-    arms: u64,
-    events: u64,
+    pub wanted: u32,
+    pub armed: bool,
+    pub arms: u64,
+    pub events: u64,
 }
 
 #[derive(Default)]
-struct Eq {
-    consumer: u32,
-    arms: u64,
-    messages: u64,
-    last_message: Option<u64>,
+pub struct Eq {
+    pub consumer: u32,
+    pub arms: u64,
+    pub messages: u64,
+    pub last_message: Option<u64>,
     /// When the host looks.
-    wake: Option<u64>,
+    pub wake: Option<u64>,
 }
 
-struct Bench {
-    writer: CqeWriter,
-    path: EventPath,
-    rng: ChaCha8Rng,
-    setup: Setup,
-    now: u64,
-    memory: HashMap<u64, u8>,
-    cqs: Vec<Cq>,
-    eqs: Vec<Eq>,
-    jobs: VecDeque<CqeJob>,
-    cq_bells: VecDeque<CqBell>,
-    eq_bells: VecDeque<EqBell>,
-    accesses: VecDeque<BarReq>,
-    overruns: usize,
-    eqe_written: usize,
-    eqe_dropped: usize,
-    shortest: u64,
+pub struct Bench {
+    pub writer: CqeWriter,
+    pub path: EventPath,
+    pub rng: ChaCha8Rng,
+    pub setup: Setup,
+    pub now: u64,
+    pub memory: HashMap<u64, u8>,
+    pub cqs: Vec<Cq>,
+    pub eqs: Vec<Eq>,
+    pub jobs: VecDeque<CqeJob>,
+    pub cq_bells: VecDeque<CqBell>,
+    pub eq_bells: VecDeque<EqBell>,
+    pub accesses: VecDeque<BarReq>,
+    pub overruns: usize,
+    pub eqe_written: usize,
+    pub eqe_dropped: usize,
+    pub shortest: u64,
 }
 
 impl Bench {
-    fn new(setup: Setup) -> Self {
+    pub fn new(setup: Setup) -> Self {
         let mut bench = Self {
             writer: connected(CqeWriter::new(CQS_LOG2)),
             path: connected(EventPath::new(EQS_LOG2)),
@@ -149,7 +145,7 @@ impl Bench {
         bench
     }
 
-    fn arm_cq(&mut self, cq: usize) {
+    pub fn arm_cq(&mut self, cq: usize) {
         self.cqs[cq].armed = true;
         self.cqs[cq].arms += 1;
         self.cq_bells.push_back(CqBell {
@@ -160,7 +156,7 @@ impl Bench {
         });
     }
 
-    fn arm_eq(&mut self, eq: usize) {
+    pub fn arm_eq(&mut self, eq: usize) {
         self.eqs[eq].arms += 1;
         self.eq_bells.push_back(EqBell {
             eq: (eq as u64).into(),
@@ -169,18 +165,18 @@ impl Bench {
         });
     }
 
-    fn load<const N: usize>(&self, addr: u64) -> [u8; N] {
+    pub fn load<const N: usize>(&self, addr: u64) -> [u8; N] {
         std::array::from_fn(|k| *self.memory.get(&(addr + k as u64)).unwrap_or(&0))
     }
 
-    fn eqe_at(&self, eq: usize, index: u32) -> Option<Eqe> {
+    pub fn eqe_at(&self, eq: usize, index: u32) -> Option<Eqe> {
         let slot = u64::from(index) & ((1 << self.setup.eq_log) - 1);
         let bytes = self.load(eq_base(eq) + 16 * slot);
         let valid = (bytes[15] & 1 == 1) == phase_of(index, self.setup.eq_log);
         valid.then(|| Eqe::decode(&bytes).expect("a well-formed EQE"))
     }
 
-    fn cqe_at(&self, cq: usize, index: u32) -> Option<Cqe> {
+    pub fn cqe_at(&self, cq: usize, index: u32) -> Option<Cqe> {
         let slot = u64::from(index) & ((1 << CQ_LOG) - 1);
         let bytes = self.load(cq_base(cq) + 32 * slot);
         let valid = (bytes[31] & 1 == 1) == phase_of(index, CQ_LOG);
@@ -188,7 +184,7 @@ impl Bench {
     }
 
     /// A host write, in the order of the link.
-    fn written(&mut self, beat: DmaWriteBeat) {
+    pub fn written(&mut self, beat: DmaWriteBeat) {
         let addr = beat.addr.to_u64();
         assert!(beat.last);
         let at = (addr % 64) as usize;
@@ -205,7 +201,7 @@ impl Bench {
         }
     }
 
-    fn message(&mut self, vector: usize) {
+    pub fn message(&mut self, vector: usize) {
         let eq = EQS - 1 - vector;
         assert!(
             self.eqe_at(eq, self.eqs[eq].consumer).is_some(),
@@ -222,7 +218,7 @@ impl Bench {
     }
 
     /// The host handles an interrupt.
-    fn handle(&mut self, eq: usize) {
+    pub fn handle(&mut self, eq: usize) {
         while let Some(eqe) = self.eqe_at(eq, self.eqs[eq].consumer) {
             self.eqs[eq].consumer += 1;
             match eqe.kind {
@@ -247,7 +243,7 @@ impl Bench {
     }
 
     /// Takes all completions of a CQ; `told` that there is one.
-    fn poll(&mut self, cq: usize, told: bool) {
+    pub fn poll(&mut self, cq: usize, told: bool) {
         let mut found = false;
         while let Some(cqe) = self.cqe_at(cq, self.cqs[cq].consumer) {
             self.cqs[cq].consumer += 1;
@@ -258,7 +254,7 @@ impl Bench {
         self.arm_cq(cq);
     }
 
-    fn cycle(&mut self, cfg: CfgWrite) {
+    pub fn cycle(&mut self, cfg: CfgWrite) {
         let due = |eq: &Eq| eq.wake.is_some_and(|at| at <= self.now);
         if let Some(eq) = self.eqs.iter().position(due) {
             self.eqs[eq].wake = None;
@@ -323,14 +319,14 @@ impl Bench {
         }
     }
 
-    fn idle(&mut self, cycles: u64) {
+    pub fn idle(&mut self, cycles: u64) {
         for _ in 0..cycles {
             self.cycle(CfgWrite::default());
         }
     }
 
     /// A completion for a random CQ that has room, seldom or often solicited or failed.
-    fn complete(&mut self) {
+    pub fn complete(&mut self) {
         let index = self.rng.gen_range(0..CQS);
         let cq = &mut self.cqs[index];
         if cq.issued - cq.told >= 1 << CQ_LOG {
@@ -351,7 +347,7 @@ impl Bench {
     }
 
     /// Everything has come to rest.
-    fn check(&self) {
+    pub fn check(&self) {
         for (index, cq) in self.cqs.iter().enumerate() {
             assert!(
                 cq.consumer >= cq.wanted,
@@ -366,99 +362,4 @@ impl Bench {
 
 fn counts(cqe: &Cqe) -> bool {
     cqe.flags & flags::SOLICITED != 0 || cqe.status != Status::Success
-}
-
-fn run(setup: Setup, jobs: usize) -> Bench {
-    let mut bench = Bench::new(setup);
-    for _ in 0..jobs {
-        let pause = bench.rng.gen_range(0..12);
-        bench.complete();
-        bench.idle(pause);
-    }
-    bench.idle(3_000 + 8 * UNIT * u64::from(setup.gap));
-    bench.check();
-    assert!(bench.eqe_written > 50, "{} EQEs", bench.eqe_written);
-    bench
-}
-
-#[test]
-fn a_host_that_is_woken_misses_nothing() {
-    on_big_stack(|| {
-        let setup = Setup {
-            eq_log: 4,
-            gap: 0,
-            solicited_only: false,
-        };
-        let bench = run(setup, 3_000);
-        assert_eq!((bench.eqe_dropped, bench.overruns), (0, 0));
-    });
-}
-
-#[test]
-fn a_full_event_queue_says_what_it_lost() {
-    on_big_stack(|| {
-        let setup = Setup {
-            eq_log: 1,
-            gap: 0,
-            solicited_only: false,
-        };
-        let bench = run(setup, 3_000);
-        assert!(bench.eqe_dropped > 0 && bench.overruns > 0);
-        assert!(bench.overruns <= bench.eqe_dropped);
-    });
-}
-
-#[test]
-fn interrupts_keep_their_gap_and_none_is_lost() {
-    on_big_stack(|| {
-        let setup = Setup {
-            eq_log: 4,
-            gap: 3,
-            solicited_only: false,
-        };
-        let bench = run(setup, 3_000);
-        // A unit may have begun before the first message, which may itself have waited for the link.
-        assert!(bench.shortest > 2 * UNIT - 100, "{} cycles", bench.shortest);
-        let messages: u64 = bench.eqs.iter().map(|eq| eq.messages).sum();
-        assert!(messages > 10, "{messages} messages");
-    });
-}
-
-#[test]
-fn solicited_completions_are_told() {
-    on_big_stack(|| {
-        let setup = Setup {
-            eq_log: 4,
-            gap: 0,
-            solicited_only: true,
-        };
-        let mut bench = Bench::new(setup);
-        let mut told = 0;
-        for _ in 0..3_000 {
-            bench.complete();
-            let pause = bench.rng.gen_range(0..12);
-            bench.idle(pause);
-            // Completions that don't count fill the queue: the host looks when half of it is used.
-            for cq in 0..CQS {
-                let queue = &bench.cqs[cq];
-                if queue.issued - queue.consumer < 1 << (CQ_LOG - 1)
-                    || queue.wanted > queue.consumer
-                {
-                    continue;
-                }
-                while bench.cqe_at(cq, bench.cqs[cq].consumer).is_some() {
-                    bench.cqs[cq].consumer += 1;
-                }
-                bench.cq_bells.push_back(CqBell {
-                    cq: (cq as u64).into(),
-                    consumer: u64::from(bench.cqs[cq].consumer).into(),
-                    ..CqBell::default()
-                });
-            }
-            told = bench.cqs.iter().map(|cq| cq.events).sum();
-        }
-        bench.idle(3_000);
-        bench.check();
-        assert!(told > 50, "{told} events");
-    });
 }
