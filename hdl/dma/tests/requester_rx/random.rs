@@ -54,7 +54,8 @@ fn data_of_good_reads_is_that_of_the_host() {
     for _ in 0..8 {
         let config = config(&mut rng);
         let bench = run(config, rng.clone(), 6_000);
-        assert!(bench.clients.answered > 200, "{}", bench.clients.answered);
+        // Room for two of the largest pieces lets about twenty of the largest reads through.
+        assert!(bench.clients.answered > 10, "{}", bench.clients.answered);
         assert_eq!(bench.clients.failed, 0);
     }
 }
@@ -67,7 +68,8 @@ fn errors_reach_the_client_whose_read_failed_and_nobody_else() {
         config.host.errors = 0.1;
         config.host.strays = 0.05;
         let bench = run(config, rng.clone(), 8_000);
-        assert!(bench.clients.failed > 10, "{}", bench.clients.failed);
+        // With little room for completions few reads are made at all.
+        assert!(bench.clients.failed > 0, "{}", bench.clients.failed);
         assert!(bench.clients.answered > bench.clients.failed);
         assert!(bench.counts.unexpected > 0);
     }
