@@ -12,8 +12,7 @@ setup: ## Install what is missing: Debian packages, Verilator, Yosys
 	@scripts/setup
 
 demo: setup ## Build the command in release mode and run its demonstration
-	$(CARGO) build --release -p ferroce-cli
-	target/release/ferroce demo
+	$(CARGO) run --release -p ferroce-cli -- demo
 
 test: setup ## Run all tests
 	$(CARGO) test --workspace

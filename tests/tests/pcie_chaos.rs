@@ -228,7 +228,7 @@ fn doorbell_storms() -> Result<()> {
     let side = &pair.sides[0];
     let before = side.device.counters()?;
     let (mut bad, mut foreign) = (0, 0);
-    rough.finish(|| {
+    let mut storm = || -> Result<()> {
         for _ in 0..4 {
             let qpn = side.qps[rng.gen_range(0..QPS)].qpn();
             let producer = MESSAGES as u16;
@@ -263,7 +263,12 @@ fn doorbell_storms() -> Result<()> {
             }
         }
         Ok(())
-    })?;
+    };
+    // The traffic may be short.
+    for _ in 0..30 {
+        storm()?;
+    }
+    rough.finish(storm)?;
     succeeded(&mut rough)?;
     let grown = side.device.counters()?.since(&before);
     let count = |counter| grown.iter().find(|(c, _)| *c == counter).map_or(0, |c| c.1);
