@@ -55,6 +55,8 @@ pub struct AsyncFifo<T: Synth> {
     sync_to_rd: Sync2<Bits<16>>,
     rd_side_wr_ptr: DFF<Bits<16>>,
     waiting: DFF<Bit>,
+    /// Both stages of the output hold an item: one look at `ready` decides.
+    both_valid: DFF<Bit>,
     mid_valid: DFF<Bit>,
     out_valid: DFF<Bit>,
     load_out: Signal<Local, Bit>,
@@ -136,6 +138,7 @@ impl<T: Synth> AsyncFifo<T> {
             sync_to_rd: Sync2::default(),
             rd_side_wr_ptr: DFF::default(),
             waiting: DFF::default(),
+            both_valid: DFF::default(),
             mid_valid: DFF::default(),
             out_valid: DFF::default(),
             load_out: Signal::default(),
@@ -175,6 +178,7 @@ impl<T: Synth> Logic for AsyncFifo<T> {
             rd_gray,
             rd_side_wr_ptr,
             waiting,
+            both_valid,
             mid_valid,
             out_valid
         );
@@ -211,7 +215,7 @@ impl<T: Synth> Logic for AsyncFifo<T> {
         self.load_out.next = self.output.ready.val() | !self.out_valid.q.val();
         self.load_first.next = self.load_out.val();
         if self.two_stages.val() {
-            self.load_first.next = self.load_out.val() | !self.mid_valid.q.val();
+            self.load_first.next = self.output.ready.val() | !self.both_valid.q.val();
             if self.load_first.val() {
                 self.mid_valid.d.next = self.waiting.q.val();
             }
@@ -221,15 +225,18 @@ impl<T: Synth> Logic for AsyncFifo<T> {
         } else if self.load_out.val() {
             self.out_valid.d.next = self.waiting.q.val();
         }
+        self.both_valid.d.next = self.mid_valid.d.val() & self.out_valid.d.val();
         self.ram.rd_en.next = self.load_first.val();
         self.ram.out_en.next = self.load_out.val();
         self.ram.rd_addr.next = bit_cast::<ADDR_BITS, 16>(self.rd_ptr.q.val());
         self.rd_next.next = self.rd_ahead.q.val() ^ 1;
-        self.waiting.d.next = self.rd_ptr.q.val() != self.rd_side_wr_ptr.q.val();
+        self.waiting.d.next = (self.rd_ptr.q.val() != self.rd_side_wr_ptr.q.val())
+            & (!self.waiting.q.val()
+                | !self.load_first.val()
+                | (self.rd_next.val() != self.rd_side_wr_ptr.q.val()));
         if self.load_first.val() & self.waiting.q.val() {
             self.rd_ptr.d.next = self.rd_next.val();
             self.rd_ahead.d.next = ((self.rd_next.val() + 1) & self.ptr_mask.val()) ^ 1;
-            self.waiting.d.next = self.rd_next.val() != self.rd_side_wr_ptr.q.val();
         }
         self.rd_gray.d.next = self.rd_ptr.q.val() ^ (self.rd_ptr.q.val() >> 1);
         self.sync_to_rd.d.next = self.wr_gray.q.val();

@@ -27,9 +27,6 @@ use ferroce_rtl::weighted_arb4::WeightedArb4;
 const CORE_LEVELS: u32 = 5;
 /// The same in the MAC's clock domain.
 const MAC_LEVELS: u32 = 4;
-/// Of the deep asynchronous FIFO by itself: from its input `ready` Yosys maps a chain of five, two of them of two inputs. In the
-/// card, where a register drives `ready`, the MAC's domains have three (`whole_card_depth`), and five is their limit.
-const MAC_LEVELS_FROM_READY: u32 = 5;
 
 fn check<U: Block>(name: &str, limit: u32, make: fn() -> U) {
     let verilog = on_big_stack(|| {
@@ -65,7 +62,7 @@ levels! {
     block_ram_fifo <= CORE_LEVELS: SyncFifo::<Beat>::new_with_reserve(9, 20);
     ultra_ram_fifo <= CORE_LEVELS: SyncFifo::<Beat>::with_style(12, 20, RamStyle::Ultra);
     shallow_async_fifo <= MAC_LEVELS: AsyncFifo::<Beat>::new(5);
-    block_ram_async_fifo <= MAC_LEVELS_FROM_READY: AsyncFifo::<Beat>::new_with_reserve(9, 160);
+    block_ram_async_fifo <= MAC_LEVELS: AsyncFifo::<Beat>::new_with_reserve(9, 160);
     frame_arbiter <= CORE_LEVELS: FrameArb4::<Beat>::default();
     dma_write_arbiter <= CORE_LEVELS: DmaWriteArb3::default();
     weighted_arbiter <= CORE_LEVELS: WeightedArb4::<Bits<64>>::default();

@@ -53,9 +53,14 @@ fn data_of_good_reads_is_that_of_the_host() {
     let mut rng = random();
     for _ in 0..8 {
         let config = config(&mut rng);
+        // Room for two of the largest pieces lets few reads through.
+        let enough = [10, 200][usize::from(config.headers == COMPLETION_HEADERS)];
         let bench = run(config, rng.clone(), 6_000);
-        // Room for two of the largest pieces lets about twenty of the largest reads through.
-        assert!(bench.clients.answered > 10, "{}", bench.clients.answered);
+        assert!(
+            bench.clients.answered > enough,
+            "{}",
+            bench.clients.answered
+        );
         assert_eq!(bench.clients.failed, 0);
     }
 }
@@ -67,9 +72,10 @@ fn errors_reach_the_client_whose_read_failed_and_nobody_else() {
         let mut config = config(&mut rng);
         config.host.errors = 0.1;
         config.host.strays = 0.05;
-        let bench = run(config, rng.clone(), 8_000);
         // With little room for completions few reads are made at all.
-        assert!(bench.clients.failed > 0, "{}", bench.clients.failed);
+        let enough = [0, 10][usize::from(config.headers == COMPLETION_HEADERS)];
+        let bench = run(config, rng.clone(), 8_000);
+        assert!(bench.clients.failed > enough, "{}", bench.clients.failed);
         assert!(bench.clients.answered > bench.clients.failed);
         assert!(bench.counts.unexpected > 0);
     }

@@ -32,7 +32,7 @@ fn pass(sent: Vec<Beat>, expected: usize, offer: f64, ready: f64, noise: &mut im
     };
     let mut offered = false;
     let mut stalled: Option<Beat> = None;
-    for now in 0..200_000 {
+    for cycle in 0..200_000 {
         offered |= noise.gen_bool(offer);
         uut.from.valid.next = offered && !queue.is_empty();
         uut.from.data.next = queue.front().copied().unwrap_or_default();
@@ -50,7 +50,7 @@ fn pass(sent: Vec<Beat>, expected: usize, offer: f64, ready: f64, noise: &mut im
         if uut.to.valid.val() {
             if uut.to.ready.next {
                 output.beats.push(uut.to.data.val());
-                output.cycles.push(now);
+                output.cycles.push(cycle);
             } else {
                 stalled = Some(uut.to.data.val());
             }
