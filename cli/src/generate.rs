@@ -91,7 +91,7 @@ pub fn write(design: &Design, folder: &Path, single_file: bool) -> Result<Vec<Pa
         return design.write_to(folder).with_context(failed);
     }
     std::fs::create_dir_all(folder).with_context(failed)?;
-    let path = folder.join(format!("{}.v", design.top()));
+    let path = folder.join(format!("{}.sv", design.top()));
     std::fs::write(&path, design.verilog()).with_context(failed)?;
     Ok(vec![path])
 }

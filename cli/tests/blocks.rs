@@ -62,7 +62,7 @@ fn a_block_is_written_with_what_it_contains() {
     assert!(text.contains("the top is tx_sched"), "{text}");
     assert!(text.contains("no warnings"), "{text}");
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("the file");
-    assert!(read("tx_sched.v").contains("module tx_sched ("));
+    assert!(read("tx_sched.sv").contains("module tx_sched ("));
     let files: Vec<_> = std::fs::read_dir(folder.path())
         .expect("the folder")
         .flatten()
@@ -73,7 +73,7 @@ fn a_block_is_written_with_what_it_contains() {
         .count();
     assert_eq!(modules, 1, "{text}");
     assert!(files.len() > 3, "only {} files", files.len());
-    assert!(!Path::new(&out).join("nic.v").exists());
+    assert!(!Path::new(&out).join("nic.sv").exists());
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_single_file_holds_all_modules() {
         &out,
     ];
     printed(&ferroce(&arguments), 0);
-    let text = std::fs::read_to_string(folder.path().join("skid.v")).expect("the file");
+    let text = std::fs::read_to_string(folder.path().join("skid.sv")).expect("the file");
     assert_eq!(text.matches("endmodule").count(), 1);
 }
 

@@ -68,7 +68,7 @@ pub fn spec(design: &Design) -> ModelSpec {
         .iter()
         .map(|waiver| Waiver::everywhere(waiver.rule, waiver.reason));
     ModelSpec::new(design.top())
-        .source(format!("{}.v", design.top()), design.verilog())
+        .source(format!("{}.sv", design.top()), design.verilog())
         .waive(waivers)
 }
 

@@ -58,7 +58,7 @@ fn script(top: &str) -> String {
     let beyond_one = LEVEL - 1;
     format!(
         "scratchpad -set abc9.verify 0\n\
-         read_verilog -sv design.v\n\
+         read_verilog -sv design.sv\n\
          {synth} begin:map_luts\n\
          extract_reduce -allow-off-chain t:$_XOR_\n\
          opt_clean\n\
@@ -98,7 +98,7 @@ fn run(
         let path = folder.join(name);
         std::fs::write(&path, text).map_err(BridgeError::io("write", &path))
     };
-    write("design.v", verilog)?;
+    write("design.sv", verilog)?;
     write("script.ys", script)?;
     write("synth.py", DRIVER)?;
     write(XOR_MAP_FILE, XOR_MAP)?;

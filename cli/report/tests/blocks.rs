@@ -297,7 +297,7 @@ fn wrong_verilog_and_wrong_names_are_reported() {
         .unwrap_err()
         .to_string();
     assert!(
-        text.starts_with("Yosys rejects broken:") && text.contains("design.v:1"),
+        text.starts_with("Yosys rejects broken:") && text.contains("design.sv:1"),
         "{text}"
     );
     let absent = analyse("module present(input a); endmodule", "absent").unwrap_err();

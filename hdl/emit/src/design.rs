@@ -287,7 +287,7 @@ impl Design {
         file_text(&self.modules, self.cores.iter().map(|(_, code)| code))
     }
 
-    /// Writes `<module>.v` for every module and `cores.v` for external
+    /// Writes `<module>.sv` for every module and `cores.sv` for external
     /// declarations, if there are any; returns the paths.
     ///
     /// # Errors
@@ -296,7 +296,7 @@ impl Design {
         std::fs::create_dir_all(folder)?;
         let mut paths = Vec::new();
         let mut write = |name: &str, text: &str| -> std::io::Result<()> {
-            let path = folder.join(format!("{name}.v"));
+            let path = folder.join(format!("{name}.sv"));
             std::fs::write(
                 &path,
                 format!("{FILE_START}{}\n{FILE_END}", text.trim_end()),

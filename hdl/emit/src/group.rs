@@ -1,6 +1,6 @@
 //! Cuts a kernel into independent pieces.
 //!
-//! One `always @(*)` for a whole kernel would make every signal that it drives
+//! One `always_comb` for a whole kernel would make every signal that it drives
 //! depend on every signal that it reads: simulators would see loops through
 //! sub-blocks that aren't there. So statements stay together only if they
 //! drive the same signal or if their order matters.

@@ -1,7 +1,7 @@
 //! Rust-to-Verilog for Ferroce's hardware, on top of rust-hdl.
 //!
 //! rust-hdl's kernels describe the hardware and simulate it in Rust. This
-//! crate prints them as Verilog-2001 that means the same: every expression has
+//! crate prints them as Verilog that means the same: every expression has
 //! the width that Rust gives it, statements keep their order, and whatever
 //! can't be told apart from a mistake (a latch, a combinational loop, a clock
 //! out of logic, an open input) is an [`EmitError`] that names the module and
@@ -79,7 +79,7 @@
 //! Instances whose text is equal share a module. Registers (`DFF`, and
 //! primitives that use [`register_tag`] and [`register_verilog`]) are `reg`s of
 //! their parent, one `always` a clock. Independent parts of a kernel become
-//! separate `assign`s and `always @(*)` blocks.
+//! separate `assign`s and `always_comb` blocks.
 //!
 //! # Primitives
 //!

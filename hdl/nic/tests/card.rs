@@ -13,7 +13,7 @@ fn spec(top: &str, make: impl FnOnce() -> Design + Send) -> ModelSpec {
         .iter()
         .map(|waiver| Waiver::everywhere(waiver.rule, waiver.reason));
     ModelSpec::new(top)
-        .source(format!("{top}.v"), design.verilog())
+        .source(format!("{top}.sv"), design.verilog())
         .waive(waivers)
         .effort(Effort::Build)
 }

@@ -35,7 +35,7 @@ impl Sim {
                 .verilog()
         });
         let spec = ModelSpec::new(top)
-            .source(format!("{top}.v"), verilog)
+            .source(format!("{top}.sv"), verilog)
             .waive(
                 WAIVERS
                     .iter()

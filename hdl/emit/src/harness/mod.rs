@@ -27,6 +27,7 @@
 //! ```
 
 mod error;
+mod icarus;
 mod leaf;
 mod run;
 mod scan;
@@ -36,6 +37,7 @@ mod verilog;
 
 pub use error::{HarnessError, Mismatch};
 #[doc(hidden)]
+pub use icarus::{icarus, icarus_prints};
 pub use inventory;
 pub use leaf::{constructed_type, leaves_of, Leaf, LeafModule};
 pub use run::{check_leaves, Options};

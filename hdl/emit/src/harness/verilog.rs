@@ -105,7 +105,7 @@ pub(super) fn replay(
     leaves: &[(&Leaf, &Trace)],
 ) -> Result<Vec<Mismatch>, HarnessError> {
     let mut spec = ModelSpec::new(WRAPPER)
-        .source("leaves.v", batch.text.clone())
+        .source("leaves.sv", batch.text.clone())
         .effort(Effort::Build);
     for waiver in WAIVERS {
         spec = spec.waive([ferroce_bridge::Waiver::everywhere(

@@ -52,7 +52,7 @@ pub(crate) fn print_kernel(
 pub(super) enum Drive {
     /// All of it from one expression, always.
     Wire(Expr),
-    /// By the statements of an `always @(*)`.
+    /// By the statements of an `always_comb`.
     Process,
 }
 
@@ -217,8 +217,7 @@ impl<'a> Kernel<'a> {
 
 /// The signal and value of a group that is a plain wire.
 ///
-/// Groups that read nothing are one, too: Verilog never runs an
-/// `always @(*)` that waits for no signal.
+/// Groups that read nothing are one, too: they are constants.
 pub(super) fn continuous(group: &[Statement], signals: &Signals<'_>) -> Option<(String, Expr)> {
     if let [Statement::Assign { target, value }] = group {
         if target.whole {

@@ -96,7 +96,7 @@ impl Kernel<'_> {
                 );
                 after_block = false;
             } else {
-                text.push_str("\n    always @(*) begin\n");
+                text.push_str("\n    always_comb begin\n");
                 for statement in &group {
                     self.printer.statement(statement, 2, &mut text);
                 }

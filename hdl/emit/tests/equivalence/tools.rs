@@ -1,7 +1,7 @@
-//! The other tools that read our Verilog: Icarus (as Verilog-2001) and Yosys.
+//! The other tools that read our Verilog: Icarus and Yosys.
 
 use ferroce_bridge::tools::{find_in_workspace, run};
-use ferroce_emit::harness::leaves_of;
+use ferroce_emit::harness::{icarus, icarus_prints, leaves_of};
 use ferroce_emit::Emitter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,30 +27,20 @@ fn everything(leaf: &str) -> (String, String) {
     (emitter.text(), wanted.expect("it is registered"))
 }
 
-fn icarus(arguments: &[&str], folder: &Path) {
-    let (success, output) = run(Command::new("iverilog").args(arguments).current_dir(folder))
-        .expect("Icarus Verilog is missing: run scripts/setup");
-    assert!(success && output.is_empty(), "{output}");
-}
-
 #[test]
-fn icarus_reads_everything_as_verilog_2001() {
+fn icarus_reads_everything() {
     let folder = folder("icarus");
     let (text, _) = everything("wrap");
-    std::fs::write(folder.join("all.v"), text).expect("the folder is writable");
+    std::fs::write(folder.join("all.sv"), text).expect("the folder is writable");
     // Constant parts of signals never change, which is what this rule is about.
-    let flags = [
-        "-g2001",
-        "-Wall",
-        "-Wno-sensitivity-entire-vector",
-        "-Wno-timescale",
-    ];
+    let flags = ["-Wall", "-Wno-sensitivity-entire-vector", "-Wno-timescale"];
     let mut arguments = flags.to_vec();
-    arguments.extend(["-t", "null", "all.v"]);
+    arguments.extend(["-t", "null", "all.sv"]);
     icarus(&arguments, &folder);
 }
 
-/// An `always @(*)` that waits for nothing never runs in Icarus.
+/// What depends on constants alone has its value at once in a simulator of
+/// four states.
 #[test]
 fn icarus_sees_constants() {
     let folder = folder("icarus_constants");
@@ -68,13 +58,8 @@ module bench;
 endmodule
 "
     );
-    std::fs::write(folder.join("bench.v"), bench).expect("the folder is writable");
-    icarus(&["-g2001", "-o", "bench.vvp", "bench.v"], &folder);
-    let (success, output) = run(Command::new("vvp")
-        .args(["-n", "bench.vvp"])
-        .current_dir(&folder))
-    .expect("vvp comes with Icarus");
-    assert!(success && output.contains("constant=1011"), "{output}");
+    let output = icarus_prints(&bench, &folder);
+    assert!(output.contains("constant=1011"), "{output}");
 }
 
 #[test]
@@ -83,12 +68,12 @@ fn yosys_finds_no_latches_and_no_problems() {
         find_in_workspace(".tools/yosys/bin/python").expect("Yosys is missing: run scripts/setup");
     let folder = folder("yosys");
     let (text, _) = everything("wrap");
-    std::fs::write(folder.join("all.v"), text).expect("the folder is writable");
+    std::fs::write(folder.join("all.sv"), text).expect("the folder is writable");
     let script = "
 from pyosys import libyosys as ys
 design = ys.Design()
 for command in [
-    'read_verilog all.v',
+    'read_verilog -sv all.sv',
     'proc',
     'select -assert-none t:$dlatch t:$adlatch t:$dlatchsr',
     'check -assert',

@@ -328,5 +328,5 @@ fn orders_without_bytes_give_nothing() {
     let mut parts = vec![Parts::new(0, 0, 0, 0, &mut rng); 5];
     parts.insert(3, Parts::new(20, 100, 7, 0, &mut rng));
     assert_eq!(run(&parts, [1.0; 3], &mut rng).len(), 2);
-    assert_eq!(run(&parts[4..], [1.0; 3], &mut rng), []);
+    assert_eq!(run(&parts[4..], [1.0; 3], &mut rng), Vec::<usize>::new());
 }

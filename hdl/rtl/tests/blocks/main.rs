@@ -6,6 +6,7 @@ mod bench;
 mod checks;
 mod datapath;
 mod flow;
+mod four_states;
 mod header_insert;
 mod header_strip;
 mod rams;
