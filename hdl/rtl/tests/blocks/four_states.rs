@@ -1,9 +1,9 @@
 //! FIFOs in a simulator of four states whose inputs never change: nothing but
 //! initial values may be needed to start.
 
+use ferroce_emit::emit;
 use ferroce_emit::harness::icarus_prints;
 use ferroce_emit::prelude::*;
-use ferroce_emit::emit;
 use ferroce_rtl::async_fifo::AsyncFifo;
 use ferroce_rtl::sync_fifo::SyncFifo;
 use std::path::Path;
