@@ -183,6 +183,35 @@ impl Printer {
         name
     }
 
+    /// A signal that has one value; a struct of many parts gets a line for
+    /// each of them.
+    pub fn wire(&mut self, signal: &str, value: &Expr, text: &mut String) {
+        let name = self.name(signal);
+        let parts = match &value.kind {
+            Kind::Concat(parts) if self.fields.contains_key(signal) => parts,
+            _ => {
+                let value = self.expr(value);
+                let _ = writeln!(text, "    assign {name} = {value};");
+                return;
+            }
+        };
+        let _ = writeln!(text, "    assign {name} = {{");
+        let mut above = value.width;
+        for part in parts {
+            above -= part.width;
+            let comment = self.field_comment(&Target {
+                signal: signal.to_owned(),
+                offset: above,
+                width: part.width,
+                whole: false,
+            });
+            let comma = if above == 0 { "" } else { "," };
+            let part = self.expr(part);
+            let _ = writeln!(text, "        {part}{comma}{comment}");
+        }
+        text.push_str("    };\n");
+    }
+
     /// A statement inside an `always` block.
     pub fn statement(&mut self, statement: &Statement, indent: usize, text: &mut String) {
         let pad = "    ".repeat(indent);

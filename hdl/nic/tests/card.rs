@@ -2,10 +2,12 @@
 
 use ferroce_abi::regs;
 use ferroce_bridge::{build, Effort, Model, ModelSpec, Port, Waiver};
+use ferroce_emit::harness::icarus;
 use ferroce_emit::prelude::*;
 use ferroce_emit::{emit, on_big_stack, Design, WAIVERS};
 use ferroce_nic::{Card, Nic, NicConfig};
 use ferroce_rtl::desc::bar::{BarReq, BarResp};
+use std::path::Path;
 
 fn spec(top: &str, make: impl FnOnce() -> Design + Send) -> ModelSpec {
     let design = on_big_stack(make);
@@ -26,6 +28,16 @@ fn small_and_large_cards_are_clean() {
         let lines: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         assert!(lines.is_empty(), "{}", lines.join("\n"));
     }
+}
+
+#[test]
+fn icarus_compiles_the_card() {
+    let design = on_big_stack(|| emit(&Card::new(NicConfig::SMALL), "card"));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("icarus");
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    let text = design.expect("the card can be printed").verilog();
+    std::fs::write(folder.join("card.sv"), text).expect("the folder is writable");
+    icarus(&["-s", "card", "-o", "card.vvp", "card.sv"], &folder);
 }
 
 #[test]

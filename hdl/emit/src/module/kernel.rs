@@ -1,5 +1,6 @@
 //! Modules with a kernel: what drives each signal, and what it is called.
 
+use super::continuous::continuous;
 use super::paths::paths;
 use super::signals::Signals;
 use super::{ports, Body, Child, Instance};
@@ -10,7 +11,6 @@ use crate::ir::{lower_block, Expr, Lower, Statement};
 use crate::names::verilog_name;
 use crate::netlist::Node;
 use crate::print::Printer;
-use num_bigint::BigUint;
 use rust_hdl::core::ast::VerilogStatement;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -213,29 +213,4 @@ impl<'a> Kernel<'a> {
             .filter(|name| self.signals.access.contains_key(name) && !self.folded.contains(name))
             .collect()
     }
-}
-
-/// The signal and value of a group that is a plain wire.
-///
-/// Groups that read nothing are one, too: they are constants.
-pub(super) fn continuous(group: &[Statement], signals: &Signals<'_>) -> Option<(String, Expr)> {
-    if let [Statement::Assign { target, value }] = group {
-        if target.whole {
-            return Some((target.signal.clone(), value.clone()));
-        }
-    }
-    let mut signal = None;
-    let mut bits = BigUint::default();
-    for statement in group {
-        let Statement::Assign { target, value } = statement else {
-            return None;
-        };
-        let value = value.constant()?;
-        for index in 0..target.width as u64 {
-            bits.set_bit(target.offset as u64 + index, value.bit(index));
-        }
-        signal = Some(&target.signal);
-    }
-    let signal = signal?;
-    Some((signal.clone(), Expr::number(bits, signals.width(signal))))
 }

@@ -1,6 +1,7 @@
 //! Modules with a kernel: their text.
 
-use super::kernel::{continuous, Drive, Kernel};
+use super::continuous::continuous;
+use super::kernel::{Drive, Kernel};
 use super::register::Register;
 use super::text::{field_list, header};
 use super::{ports, Child, Instance};
@@ -88,12 +89,8 @@ impl Kernel<'_> {
                     continue;
                 }
                 let separator = if after_block { "\n" } else { "" };
-                let value = self.printer.expr(&value);
-                let _ = writeln!(
-                    text,
-                    "{separator}    assign {} = {value};",
-                    self.printer.name(&signal)
-                );
+                text.push_str(separator);
+                self.printer.wire(&signal, &value, &mut text);
                 after_block = false;
             } else {
                 text.push_str("\n    always_comb begin\n");

@@ -1,5 +1,6 @@
 //! Verilog modules.
 
+mod continuous;
 mod custom;
 mod kernel;
 mod kernel_text;
