@@ -3,10 +3,10 @@ CARGO ?= cargo
 FERROCE := $(CARGO) run -q -p ferroce-cli --
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint soak interop report clean
+.PHONY: help setup demo test lint soak interop interop-smoke report clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Install what is missing: Debian packages, Verilator, Yosys
 	@scripts/setup
@@ -25,8 +25,12 @@ lint: setup ## Formatting, clippy, and Verilator's lint of the generated card
 soak: setup ## Run the long randomised tests in release mode
 	FERROCE_SOAK=1 $(CARGO) test --release -p ferroce-tests -- --nocapture
 
-interop: setup ## Check the PCIe engine against cocotbext-pcie, a model nobody here wrote
+interop: setup ## Check against peers nobody here wrote: Linux Soft-RoCE in QEMU, cocotbext-pcie
+	tests/interop/rxe/run
 	tests/interop/pcie/run
+
+interop-smoke: setup ## A few transfers with Linux Soft-RoCE, under a minute
+	tests/interop/rxe/run --smoke
 
 report: setup ## Cells and LUT levels of every hardware block
 	$(FERROCE) report

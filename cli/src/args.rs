@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use clap::{ArgAction, Parser, Subcommand};
 
-use crate::{bench, demo, generate, report, transfer};
+use crate::{bench, demo, generate, report, serve, transfer};
 
 /// Ferroce: an open 100 Gb/s RoCEv2 network card.
 ///
@@ -25,6 +25,7 @@ Examples:
   ferroce demo                              everything in one go
   ferroce generate --out verilog --lint     the card as Verilog files
   ferroce sim transfer FILE --pcap t.pcap   a file from one simulated host to another
+  ferroce sim serve --local A --remote B    a card whose wire is a unix socket, for QEMU
   ferroce bench rdma --quick                rates against the wire's limits
   ferroce bench dma                         rates against PCI Express' limits
   ferroce report                            cells and LUT levels of every block
@@ -53,6 +54,8 @@ pub enum Command {
 pub enum Sim {
     /// Move a file between two hosts over a 100 Gb/s cable and compare it
     Transfer(transfer::Args),
+    /// Run a card whose wire is a unix datagram socket, for QEMU and other peers
+    Serve(serve::Args),
 }
 
 /// Measurements.

@@ -14,6 +14,7 @@ mod model;
 mod output;
 mod progress;
 mod report;
+mod serve;
 mod table;
 mod transfer;
 
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Generate(args) => generate::run(args),
         Command::Sim(Sim::Transfer(args)) => transfer::run(args),
+        Command::Sim(Sim::Serve(args)) => serve::run(args),
         Command::Bench(Bench::Rdma(args)) => bench::run(args),
         Command::Bench(Bench::Dma(args)) => bench::dma::run(args),
         Command::Report(args) => report::run(args),

@@ -14,6 +14,7 @@ pub mod pcap;
 pub mod pcie;
 pub mod ports;
 pub mod roof;
+pub mod serve;
 pub mod time;
 pub mod transfer;
 pub mod world;

@@ -39,7 +39,7 @@ pub struct WorldConfig {
     pub pcie: PcieConfig,
     /// Seed of everything random.
     pub seed: u64,
-    /// Capture file for every frame that a card sends.
+    /// Capture file for every frame that a card, or with open wiring the program, sends.
     pub capture: Option<PathBuf>,
     /// Wave file of each card; `.0.fst`, `.1.fst` ... is appended.
     pub wave: Option<PathBuf>,
@@ -86,6 +86,8 @@ pub struct World {
     capture: Option<Capture>,
     /// With open wiring: what each card sent.
     sent: Vec<Vec<Frame>>,
+    /// With open wiring: what the program sent and the capture has not seen.
+    injected: Vec<Frame>,
 }
 
 impl World {
@@ -123,6 +125,7 @@ impl World {
         let capture = config.capture.as_deref().map(Capture::create).transpose()?;
         Ok(Self {
             sent: vec![Vec::new(); count],
+            injected: Vec::new(),
             cards,
             wiring: config.wiring,
             now_fs: 0,
@@ -160,7 +163,11 @@ impl World {
     /// With open wiring: sends a frame (FCS included) to a card now.
     pub fn inject(&mut self, card: usize, bytes: Vec<u8>) {
         let time_fs = self.now_fs;
-        self.cards[card].incoming.send(Frame { bytes, time_fs });
+        let frame = Frame { bytes, time_fs };
+        if self.capture.is_some() {
+            self.injected.push(frame.clone());
+        }
+        self.cards[card].incoming.send(frame);
     }
 
     /// Makes steps shorter than the cables' delay, to look at the cards more often; never longer.
@@ -203,10 +210,19 @@ impl World {
             sent.extend(card.outgoing.drain(..).map(|frame| (index, frame)));
         }
         sent.sort_by_key(|(index, frame)| (frame.time_fs, *index));
-        for (index, frame) in sent {
-            if let Some(capture) = &mut self.capture {
+        if let Some(capture) = &mut self.capture {
+            let both = self
+                .injected
+                .iter()
+                .chain(sent.iter().map(|(_, frame)| frame));
+            let mut frames: Vec<&Frame> = both.collect();
+            frames.sort_by_key(|frame| frame.time_fs);
+            for frame in frames {
                 capture.write(frame.time_fs, &frame.bytes)?;
             }
+            self.injected.clear();
+        }
+        for (index, frame) in sent {
             match self.wiring {
                 Wiring::Pair => self.cards[1 - index].incoming.send(frame),
                 Wiring::Open => self.sent[index].push(frame),
