@@ -17,4 +17,5 @@ pub mod roof;
 pub mod serve;
 pub mod time;
 pub mod transfer;
+pub mod transport;
 pub mod world;
