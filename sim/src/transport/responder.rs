@@ -386,11 +386,10 @@ impl Responder {
             return Err(Refusal::Nak(NakCode::InvalidRequest, None));
         }
         // A READ is complete, for the MSN, when it is accepted (C9-148).
-        self.msn = add24(self.msn, 1);
-        let answers = self.read(psn, reth, memory).map_err(|refusal| {
-            self.msn = add24(self.msn, 0xff_ffff);
-            refusal
-        })?;
+        let before = std::mem::replace(&mut self.msn, add24(self.msn, 1));
+        let answers = self
+            .read(psn, reth, memory)
+            .inspect_err(|_| self.msn = before)?;
         self.epsn = add24(psn, answers.len() as u32);
         self.remember(Remembered::Read { psn, reth });
         Ok(answers)
