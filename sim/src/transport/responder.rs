@@ -386,7 +386,8 @@ impl Responder {
             return Err(Refusal::Nak(NakCode::InvalidRequest, None));
         }
         // A READ is complete, for the MSN, when it is accepted (C9-148).
-        let before = std::mem::replace(&mut self.msn, add24(self.msn, 1));
+        let before = self.msn;
+        self.msn = add24(before, 1);
         let answers = self
             .read(psn, reth, memory)
             .inspect_err(|_| self.msn = before)?;
