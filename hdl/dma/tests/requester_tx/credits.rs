@@ -83,6 +83,7 @@ fn among_writes(ordered: bool) -> World {
 #[test]
 fn ordered_reads_get_their_turn_among_endless_writes_and_pass_none() {
     assert_eq!(among_writes(true).oracle.passed, 0);
-    // The first comes before any write.
-    assert_eq!(among_writes(false).oracle.passed, 3);
+    // The first comes before any write, and another may come when all writes before it have just left.
+    let passed = among_writes(false).oracle.passed;
+    assert!((1..=3).contains(&passed), "{passed} reads passed a write");
 }
