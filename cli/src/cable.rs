@@ -1,11 +1,14 @@
 //! The cable and the QPs of a simulated pair on the command line.
 
+use std::path::{Path, PathBuf};
+
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
 use clap::Args;
 use ferroce_driver::Pmtu;
 use ferroce_sim::link::LinkConfig;
 use ferroce_sim::time::NS_FS;
+use ferroce_sim::world::WorldConfig;
 
 use crate::args::{number, probability, UsageError};
 
@@ -43,6 +46,48 @@ pub struct CableArgs {
     /// Greatest lateness in nanoseconds, 0 to 1000000
     #[arg(long, value_name = "NS", default_value = "2000", value_parser = number(0..=1_000_000))]
     pub jitter: u64,
+}
+
+/// A simulation: what it records, where its randomness begins, and its cables.
+#[derive(Debug, Clone, Args)]
+pub struct RunArgs {
+    /// Seed of losses and memory timing; a run repeats exactly with the same one
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub seed: u64,
+    /// Capture of all frames for Wireshark
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
+    /// Waves of each card, in PREFIX.0.fst, PREFIX.1.fst ...
+    #[arg(long, value_name = "PREFIX")]
+    pub wave: Option<PathBuf>,
+    /// The cables
+    #[command(flatten)]
+    pub cable: CableArgs,
+}
+
+impl RunArgs {
+    /// The simulation.
+    ///
+    /// # Errors
+    /// As [`CableArgs::config`], and for files in folders that don't exist.
+    pub fn world(&self) -> Result<WorldConfig, UsageError> {
+        for (option, path) in [("--pcap", &self.pcap), ("--wave", &self.wave)] {
+            let folder = path.as_deref().and_then(Path::parent);
+            if let Some(folder) = folder.filter(|f| !f.as_os_str().is_empty() && !f.is_dir()) {
+                return Err(UsageError(format!(
+                    "{option}: there is no folder {}",
+                    folder.display()
+                )));
+            }
+        }
+        Ok(WorldConfig {
+            link: self.cable.config()?,
+            seed: self.seed,
+            capture: self.pcap.clone(),
+            wave: self.wave.clone(),
+            ..WorldConfig::default()
+        })
+    }
 }
 
 impl CableArgs {

@@ -9,10 +9,9 @@ use anyhow::{Context, Result};
 use ferroce_driver::{Mac, PortAddress};
 use ferroce_nic::NicConfig;
 use ferroce_sim::serve::{Reply, Request, Server, ServerConfig};
-use ferroce_sim::world::WorldConfig;
 use serde::Serialize;
 
-use crate::cable::CableArgs;
+use crate::cable::RunArgs;
 use crate::model;
 use crate::Outcome;
 
@@ -35,18 +34,9 @@ pub struct Args {
     /// The card's IP address
     #[arg(long, value_name = "IP", default_value = "192.0.2.20")]
     pub ip: Ipv4Addr,
-    /// Seed of everything random
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub seed: u64,
-    /// Capture of all frames for Wireshark, in the card's time
-    #[arg(long, value_name = "FILE")]
-    pub pcap: Option<PathBuf>,
-    /// Waves of the card, in PREFIX.0.fst
-    #[arg(long, value_name = "PREFIX")]
-    pub wave: Option<PathBuf>,
-    /// The cable
+    /// The simulation
     #[command(flatten)]
-    pub cable: CableArgs,
+    pub run: RunArgs,
 }
 
 /// A reply with the request's number.
@@ -62,14 +52,8 @@ struct Answer {
 /// # Errors
 /// The card, its socket or an output fails.
 pub fn run(args: &Args) -> Result<Outcome> {
-    let world = WorldConfig {
-        link: args.cable.config()?,
-        seed: args.seed,
-        capture: args.pcap.clone(),
-        wave: args.wave.clone(),
-        ..WorldConfig::default()
-    };
-    let library = model::card(&NicConfig::SMALL, args.wave.is_some())?;
+    let world = args.run.world()?;
+    let library = model::card(&NicConfig::SMALL, world.wave.is_some())?;
     let config = ServerConfig {
         local: args.local.clone(),
         remote: args.remote.clone(),

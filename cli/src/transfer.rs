@@ -10,11 +10,10 @@ use ferroce_sim::link::LinkStats;
 use ferroce_sim::load::Op;
 use ferroce_sim::pair::{Pair, PairConfig};
 use ferroce_sim::transfer::{Cut, Report};
-use ferroce_sim::world::WorldConfig;
 use serde::Serialize;
 
 use crate::args::{count, size, UsageError};
-use crate::cable::{pmtu, CableArgs};
+use crate::cable::{pmtu, RunArgs};
 use crate::card::{for_connections, MAX_CONNECTIONS};
 use crate::model::{self, Count};
 use crate::output::{put, say};
@@ -56,21 +55,12 @@ pub struct Args {
     /// Messages outstanding on each QP, 1 to 4096
     #[arg(long, value_name = "N", default_value = "16", value_parser = count(1..=4096))]
     pub depth: usize,
-    /// Seed of losses and memory timing; a run repeats exactly with the same one
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub seed: u64,
-    /// Capture of all frames for Wireshark
-    #[arg(long, value_name = "FILE")]
-    pub pcap: Option<PathBuf>,
-    /// Waves of each card, in PREFIX.0.fst and PREFIX.1.fst
-    #[arg(long, value_name = "PREFIX")]
-    pub wave: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
-    /// The cable
+    /// The simulation
     #[command(flatten)]
-    pub cable: CableArgs,
+    pub run: RunArgs,
 }
 
 /// An operation on the command line.
@@ -153,18 +143,11 @@ fn refuse_overwriting(file: &Path, pcap: Option<&Path>) -> Result<(), UsageError
 /// A file can't be read or written, a tool is missing, the simulation stops.
 pub fn run(args: &Args) -> Result<Outcome> {
     let queue_depth = queue_depth(args.qps, args.depth)?;
-    let link = args.cable.config()?;
+    let world = args.run.world()?;
     let data =
         std::fs::read(&args.file).with_context(|| format!("can't read {}", args.file.display()))?;
-    refuse_overwriting(&args.file, args.pcap.as_deref())?;
-    let library = model::card(&for_connections(args.qps), args.wave.is_some())?;
-    let world = WorldConfig {
-        link,
-        seed: args.seed,
-        capture: args.pcap.clone(),
-        wave: args.wave.clone(),
-        ..WorldConfig::default()
-    };
+    refuse_overwriting(&args.file, args.run.pcap.as_deref())?;
+    let library = model::card(&for_connections(args.qps), args.run.wave.is_some())?;
     let config = PairConfig {
         qps: args.qps,
         depth: queue_depth,
@@ -183,7 +166,7 @@ pub fn run(args: &Args) -> Result<Outcome> {
         say!("{}", serde_json::to_string_pretty(&transfers)?);
     } else {
         show(&transfers);
-        for path in args.pcap.iter() {
+        for path in args.run.pcap.iter() {
             say!("capture in {}", path.display());
         }
     }

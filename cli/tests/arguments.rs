@@ -142,6 +142,26 @@ fn transfer_parameters_name_their_ranges() {
     refused("sim transfer file --loss -0.1", "a probability from 0 to 1");
     refused("sim transfer file --message -1", "a size from 1 to 2G");
     refused("sim transfer", "<FILE>");
+    for option in ["--pcap", "--wave"] {
+        let path = "nowhere/to/be/found";
+        let said = "there is no folder nowhere/to/be";
+        refused(&format!("sim transfer file {option} {path}"), said);
+        refused(
+            &format!("sim serve --local a --remote b {option} {path}"),
+            said,
+        );
+    }
+}
+
+#[test]
+fn a_served_card_names_what_it_needs() {
+    refused("sim serve --remote b", "--local");
+    refused("sim serve --local a --remote b --mac 1:2:3", "MAC address");
+    refused("sim serve --local a --remote b --ip 1.2.3", "IPv4 address");
+    refused(
+        "sim serve --local a --remote b --loss 2",
+        "a probability from 0 to 1",
+    );
 }
 
 #[test]

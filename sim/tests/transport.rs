@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use ferroce_abi::cqe::Status;
-use ferroce_abi::frame::Packet;
 use ferroce_abi::mr::Access;
 use ferroce_sim::transport::{
-    Memory, Receive, Region, Requester, RequesterConfig, Responder, ResponderConfig, Work, WorkOp,
+    suffer, Memory, Receive, Region, Requester, RequesterConfig, Responder, ResponderConfig, Work,
+    WorkOp,
 };
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -18,22 +18,6 @@ const BASE: u64 = 0xffff_ffff_0000_0000;
 /// Receive buffers.
 const LOCAL: u32 = 0x200;
 const ROOM: usize = 1 << 20;
-
-/// Sometimes loses, doubles or swaps.
-fn suffer(rng: &mut ChaCha8Rng, wire: &mut VecDeque<Packet>, packet: Packet, evil: f64) {
-    let fate = rng.gen::<f64>();
-    if fate < evil {
-        return;
-    }
-    if fate < 2.0 * evil {
-        wire.push_back(packet.clone());
-    }
-    wire.push_back(packet);
-    let len = wire.len();
-    if fate > 1.0 - evil && len > 1 {
-        wire.swap(len - 1, len - 2);
-    }
-}
 
 struct Planned {
     work: Work,
@@ -139,7 +123,7 @@ fn run(seed: u64, evil: f64) {
     let (mut there, mut back) = (VecDeque::new(), VecDeque::new());
     for one in &planned {
         for packet in requester.post(one.work.clone()) {
-            suffer(&mut rng, &mut there, packet, evil);
+            suffer(&mut rng, evil, &mut there, packet);
         }
     }
     let mut rounds = 0;
@@ -149,12 +133,12 @@ fn run(seed: u64, evil: f64) {
         if rng.gen() {
             if let Some(packet) = there.pop_front() {
                 for answer in responder.receive(&packet, &mut memory) {
-                    suffer(&mut rng, &mut back, answer, evil);
+                    suffer(&mut rng, evil, &mut back, answer);
                 }
             }
         } else if let Some(packet) = back.pop_front() {
             for again in requester.receive(&packet) {
-                suffer(&mut rng, &mut there, again, evil);
+                suffer(&mut rng, evil, &mut there, again);
             }
         }
         if there.is_empty() && back.is_empty() {
@@ -163,7 +147,7 @@ fn run(seed: u64, evil: f64) {
                 responder.post(receive);
             }
             for again in requester.again() {
-                suffer(&mut rng, &mut there, again, evil);
+                suffer(&mut rng, evil, &mut there, again);
             }
         }
         assert!(!responder.is_dead(), "a good request was refused");

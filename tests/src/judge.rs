@@ -9,8 +9,8 @@ use ferroce_abi::headers::Syndrome;
 use ferroce_bridge::Library;
 use ferroce_driver::{Access, Mr, Pmtu, Remote, SendOp, SendWr, SgeList, Status};
 use ferroce_sim::transport::{
-    add24, distance24, request_packets, Memory, Receive, Region, Requester, RequesterConfig,
-    Responder, ResponderConfig, Work, WorkOp,
+    add24, distance24, request_packets, suffer, Memory, Receive, Region, Requester,
+    RequesterConfig, Responder, ResponderConfig, Work, WorkOp,
 };
 use rand::{Rng, RngCore};
 use rand_chacha::ChaCha8Rng;
@@ -18,7 +18,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::open::Open;
 use crate::peer::{Peer, PeerConfig};
 use crate::seed;
-use crate::shadow::{packet_of, suffer};
+use crate::shadow::packet_of;
 
 /// Bytes that the card sends from, and of each of the peer's regions.
 const ROOM: usize = 1 << 16;

@@ -8,7 +8,8 @@ use ferroce_abi::frame::{on_wire, Frame, Packet};
 use ferroce_bridge::Library;
 use ferroce_driver::{Access, Mr, Pmtu, RecvWr, Status};
 use ferroce_sim::transport::{
-    Memory, Receive, Region, Requester, RequesterConfig, Responder, ResponderConfig, Work, WorkOp,
+    suffer, Memory, Receive, Region, Requester, RequesterConfig, Responder, ResponderConfig, Work,
+    WorkOp,
 };
 use rand::{Rng, RngCore};
 use rand_chacha::ChaCha8Rng;
@@ -319,22 +320,6 @@ fn ends(peer: &Peer) -> (Requester, Responder) {
         max_dest_rd_atomic: 16,
     });
     (requester, responder)
-}
-
-/// Puts a packet onto a wire that with probability `evil` each loses it, doubles it, or swaps it with the one before.
-pub fn suffer(rng: &mut ChaCha8Rng, evil: f64, wire: &mut VecDeque<Packet>, packet: Packet) {
-    let fate = rng.gen::<f64>();
-    if fate < evil {
-        return;
-    }
-    if fate < 2.0 * evil {
-        wire.push_back(packet.clone());
-    }
-    wire.push_back(packet);
-    let len = wire.len();
-    if fate > 1.0 - evil && len > 1 {
-        wire.swap(len - 1, len - 2);
-    }
 }
 
 /// The packet of a frame that a card sent.

@@ -8,11 +8,13 @@ mod memory;
 mod requester;
 mod responder;
 mod segments;
+mod wire;
 
 pub use memory::{Denied, Memory, Region};
 pub use requester::{Requester, RequesterConfig, Work, WorkDone, WorkOp};
 pub use responder::{Delivered, Receive, Responder, ResponderConfig};
 pub use segments::request_packets;
+pub use wire::suffer;
 
 /// PSNs and MSNs have 24 bits.
 const MASK: u32 = 0xff_ffff;
