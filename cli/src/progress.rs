@@ -1,9 +1,12 @@
 //! Progress on standard error: lines that move on a terminal, else one line where something takes long.
 
 use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+
+/// How often something long tells where it is, without a terminal.
+const SAY_EVERY: Duration = Duration::from_secs(10);
 
 /// A line that moves while something of unknown length happens, and disappears afterwards.
 pub fn spinner(what: impl Into<String>) -> ProgressBar {
@@ -49,6 +52,41 @@ pub fn bar(length: u64, what: impl Into<String>) -> ProgressBar {
     bar.set_style(style("{msg} [{bar:32}] {pos}/{len} {elapsed}"));
     bar.enable_steady_tick(Duration::from_millis(250));
     bar
+}
+
+/// Position of something long: a bar, or without a terminal a line every ten seconds.
+pub struct Progress {
+    bar: ProgressBar,
+    what: String,
+    said: Instant,
+}
+
+impl Progress {
+    /// At the beginning of `length` steps.
+    pub fn new(length: u64, what: impl Into<String>) -> Self {
+        let what = what.into();
+        Self {
+            bar: bar(length, what.clone()),
+            what,
+            said: Instant::now(),
+        }
+    }
+
+    /// So many steps are done.
+    pub fn at(&mut self, position: u64) {
+        self.bar.set_position(position);
+        if self.bar.is_hidden() && self.said.elapsed() >= SAY_EVERY {
+            let length = self.bar.length().unwrap_or(0);
+            eprintln!("{}: {position} of {length}", self.what);
+            self.said = Instant::now();
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
 }
 
 /// A template is a constant of this file; a wrong one falls back to indicatif's own.

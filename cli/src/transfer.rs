@@ -17,7 +17,7 @@ use crate::cable::{pmtu, RunArgs};
 use crate::card::{for_connections, MAX_CONNECTIONS};
 use crate::model::{self, Count};
 use crate::output::{put, say};
-use crate::progress;
+use crate::progress::Progress;
 use crate::table::{paint, Table, Tone};
 use crate::Outcome;
 
@@ -137,6 +137,14 @@ fn refuse_overwriting(file: &Path, pcap: Option<&Path>) -> Result<(), UsageError
     }
 }
 
+/// ACK time-out exponent for so many QPs. Each of them hears of progress when every other one has sent 16 packets, of
+/// at most 5.3 us in all; four times as long, and 100 us for the way, is patience enough, and no more is wasted where
+/// frames are lost.
+fn ack_timeout(qps: usize) -> u8 {
+    let patience_us = 100.0 + 4.0 * 5.3 * qps as f64;
+    (patience_us / 4.096).log2().ceil() as u8
+}
+
 /// Runs the command.
 ///
 /// # Errors
@@ -152,6 +160,7 @@ pub fn run(args: &Args) -> Result<Outcome> {
         qps: args.qps,
         depth: queue_depth,
         pmtu: args.pmtu,
+        timeout: ack_timeout(args.qps),
         ..PairConfig::default()
     };
     let pair = Pair::new(&library, &world, &config)?;
@@ -188,9 +197,9 @@ pub fn all(pair: &Pair, data: &[u8], ops: &[Op], cut: Cut) -> Result<Transfers> 
     let messages = (data.len() as u64).div_ceil(cut.message).max(1);
     let mut reports = Vec::new();
     for op in ops {
-        let bar = progress::bar(messages, op.name());
-        let report = pair.transfer(data, *op, cut, &mut |done| bar.set_position(done));
-        bar.finish_and_clear();
+        let mut progress = Progress::new(messages, op.name());
+        let report = pair.transfer(data, *op, cut, &mut |done| progress.at(done));
+        drop(progress);
         reports.push(report.with_context(|| format!("transfer by {}", op.name()))?);
     }
     Ok(Transfers {
