@@ -28,6 +28,7 @@ Examples:
   ferroce sim serve --local A --remote B    a card whose wire is a unix socket, for QEMU
   ferroce bench rdma --quick                rates against the wire's limits
   ferroce bench dma                         rates against PCI Express' limits
+  ferroce bench latency                     cycles of a message, stage by stage
   ferroce report                            cells and LUT levels of every block
 
 Exit codes: 0 success, 1 the run or a comparison failed, 2 wrong usage.";
@@ -65,6 +66,8 @@ pub enum Bench {
     Rdma(bench::Args),
     /// Rates and latencies of the PCIe engine alone by size and alignment
     Dma(bench::dma::Args),
+    /// Core cycles of single messages inside the card, stage by stage
+    Latency(bench::latency::Args),
 }
 
 /// Arguments that are each in range but don't go together.

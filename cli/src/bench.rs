@@ -1,6 +1,7 @@
 //! `ferroce bench rdma`: rates and latencies against the wire's limits.
 
 pub mod dma;
+pub mod latency;
 mod measure;
 
 use anyhow::Result;

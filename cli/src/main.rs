@@ -50,6 +50,7 @@ fn main() -> ExitCode {
         Command::Sim(Sim::Serve(args)) => serve::run(args),
         Command::Bench(Bench::Rdma(args)) => bench::run(args),
         Command::Bench(Bench::Dma(args)) => bench::dma::run(args),
+        Command::Bench(Bench::Latency(args)) => bench::latency::run(args),
         Command::Report(args) => report::run(args),
         Command::Demo(args) => demo::run(args),
     };

@@ -10,6 +10,7 @@ use crate::link::{Frame, Link};
 use crate::mac::MacPort;
 use crate::memory::HostMemory;
 use crate::pcie::{PcieConfig, PciePort};
+use crate::stages::{Passed, Stages};
 use crate::time::{CORE_PERIOD_FS, MAC_HZ};
 
 /// A card stopped.
@@ -49,6 +50,7 @@ pub struct Card {
     /// Frames that this card sent since they were last taken.
     pub outgoing: Vec<Frame>,
     memory: Arc<Mutex<HostMemory>>,
+    stages: Option<Stages>,
 }
 
 /// The memory, whatever happened to another thread that held it.
@@ -85,6 +87,7 @@ impl Card {
             incoming,
             outgoing: Vec::new(),
             memory: Arc::default(),
+            stages: None,
             model: Model::new(library)?,
         })
     }
@@ -105,6 +108,20 @@ impl Card {
     /// The model was built without waves, or the file can't be made.
     pub fn open_wave(&mut self, path: &Path) -> Result<(), BridgeError> {
         self.model.open_wave(path)
+    }
+
+    /// Notes from now on when messages pass the stages of the card; costs speed.
+    ///
+    /// # Errors
+    /// The card has no `stages` port.
+    pub fn trace_stages(&mut self) -> Result<(), BridgeError> {
+        self.stages = Some(Stages::new(self.model.library())?);
+        Ok(())
+    }
+
+    /// The stages that were passed since the last call, in order of time.
+    pub fn take_stages(&mut self) -> Vec<Passed> {
+        self.stages.as_mut().map(Stages::take).unwrap_or_default()
     }
 
     /// Runs all clock edges before `until_fs`.
@@ -131,6 +148,15 @@ impl Card {
     fn edge(&mut self, memory: &mut HostMemory) -> Result<(), BridgeError> {
         let edges = self.clocks.advance();
         let (core_rises, mac_rises) = (edges.rises(self.core), edges.rises(self.mac));
+        if let Some(stages) = &mut self.stages {
+            if core_rises {
+                stages.look(&self.model, edges.time_fs);
+                self.host.watch(&self.model, edges.time_fs, stages);
+            }
+            if mac_rises {
+                self.mac_port.watch(&self.model, edges.time_fs, stages);
+            }
+        }
         if core_rises {
             self.host.before_edge(&self.model);
         }

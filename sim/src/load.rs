@@ -46,7 +46,8 @@ impl Op {
         self != Self::Write
     }
 
-    fn wr(self, number: u64, message: &Message) -> SendOp {
+    /// The request of message `number`.
+    pub fn request(self, number: u64, message: &Message) -> SendOp {
         match self {
             Self::Write => SendOp::Write(message.remote),
             Self::WriteImm => SendOp::WriteWithImm(message.remote, number as u32),
@@ -239,7 +240,7 @@ impl Run<'_, '_> {
             {
                 let number = self.next_send[index];
                 let message = (self.load.message)(number);
-                let op = self.load.op.wr(number, &message);
+                let op = self.load.op.request(number, &message);
                 batch.push(SendWr::new(number, op, entries(message.local)));
                 self.times.posted[number as usize] = now;
                 self.outstanding[index] += 1;
@@ -271,11 +272,13 @@ impl Run<'_, '_> {
     }
 }
 
-fn entries(sge: Option<Sge>) -> SgeList {
+/// The list of an entry that there may be.
+pub fn entries(sge: Option<Sge>) -> SgeList {
     sge.map_or_else(SgeList::default, SgeList::from)
 }
 
-fn drain(cq: &Cq) -> Result<Vec<Completion>, PairError> {
+/// Takes all completions of a CQ, which must be good ones.
+pub(crate) fn drain(cq: &Cq) -> Result<Vec<Completion>, PairError> {
     let completions = cq.poll(usize::MAX)?;
     for completion in &completions {
         if let Err(status) = completion.ok() {

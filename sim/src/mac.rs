@@ -5,6 +5,7 @@ use ferroce_bridge::{BridgeError, Library, Model, Port};
 
 use crate::link::{Frame, Link};
 use crate::ports::Packed;
+use crate::stages::{Stage, Stages};
 use crate::time::wire_time_fs;
 
 /// Bytes that the MAC accepts ahead of the wire, like the transmit buffer of a CMAC.
@@ -32,6 +33,8 @@ pub struct MacPort {
     wire_free_fs: u64,
     /// Frame being played into the card, and bytes of it already played.
     receiving: Option<(Frame, usize)>,
+    /// The beat that is offered to the card begins a frame.
+    begins: bool,
     violation: Option<String>,
 }
 
@@ -56,6 +59,7 @@ impl MacPort {
             sending: Vec::new(),
             wire_free_fs: 0,
             receiving: None,
+            begins: false,
             violation: None,
         })
     }
@@ -63,6 +67,17 @@ impl MacPort {
     /// The first rule of the MAC interface that the card broke, if any.
     pub fn violation(&self) -> Option<&str> {
         self.violation.as_deref()
+    }
+
+    /// Notes frames that begin at the rising MAC clock edge at `time_fs`.
+    pub fn watch(&self, model: &Model, time_fs: u64, log: &mut Stages) {
+        let ready = self.tx.ready.is_some_and(|port| model.get_bool(port));
+        if self.sending.is_empty() && ready && model.get_bool(self.tx.valid) {
+            log.note(Stage::MacTx, time_fs);
+        }
+        if self.begins {
+            log.note(Stage::MacRx, time_fs);
+        }
     }
 
     /// Looks at the transmit stream just before a rising MAC clock edge; a complete frame goes
@@ -120,6 +135,7 @@ impl MacPort {
         }
         let Some((frame, played)) = &mut self.receiving else {
             model.set_bool(self.rx.valid, false);
+            self.begins = false;
             return;
         };
         let rest = &frame.bytes[*played..];
@@ -132,6 +148,7 @@ impl MacPort {
         packed.set(519, 1, u64::from(count == rest.len()));
         packed.write(model, self.rx.data);
         model.set_bool(self.rx.valid, true);
+        self.begins = *played == 0;
         *played += count;
         if *played == frame.bytes.len() {
             self.receiving = None;

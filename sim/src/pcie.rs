@@ -5,11 +5,13 @@ use std::collections::VecDeque;
 use ferroce_bridge::{BridgeError, Library, Model, Port};
 use ferroce_pcie::block::{Block, BlockConfig};
 use ferroce_pcie::root::{self, HostMemoryPort, RootConfig, RootStats, Scripted};
+use ferroce_pcie::usp::user::CqUser;
 use ferroce_pcie::usp::{AxisBeat, CcBeat, CqBeat, RcBeat, RqBeat, User};
 use serde::{Deserialize, Serialize};
 
 use crate::memory::HostMemory;
 use crate::ports::{StreamPort, MAX_WORDS};
+use crate::stages::{self, Stage, Stages};
 
 /// Bits of `max_payload` in the packed limits.
 const MAX_PAYLOAD_BITS: u32 = 2;
@@ -194,6 +196,21 @@ impl PciePort {
     /// Whether nothing is under way.
     pub fn idle(&self) -> bool {
         self.block.is_idle()
+    }
+
+    /// Notes what passes the streams at the rising core clock edge at `time_fs`.
+    pub fn watch(&self, model: &Model, time_fs: u64, log: &mut Stages) {
+        if self.cq.fires(model) && beat::<CqUser>(model, self.cq).last {
+            log.note(Stage::Store, time_fs);
+        }
+        if self.rc.fires(model) {
+            log.note(Stage::Completion, time_fs);
+        }
+        if self.rq.fires(model) {
+            for stage in stages::requests(&beat(model, self.rq)) {
+                log.note(stage, time_fs);
+            }
+        }
     }
 
     /// Looks at the ports just before a rising core clock edge and takes what passes at it.

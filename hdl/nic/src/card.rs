@@ -2,6 +2,7 @@
 
 use crate::config::NicConfig;
 use crate::nic::Nic;
+use crate::stage_trace::StageTrace;
 use ferroce_dma::axis::{CcBeat, CqBeat, RcBeat, RqBeat};
 use ferroce_dma::desc::PcieLimits;
 use ferroce_dma::pcie_engine::PcieEngine;
@@ -43,6 +44,8 @@ pub struct Card {
     pub mac_rx_data: Signal<In, Beat>,
     /// The MAC offers a beat, which can't wait.
     pub mac_rx_valid: Signal<In, Bit>,
+    /// Where messages are, for measurements; no pins.
+    pub stages: Signal<Out, StageTrace>,
     pcie: PcieEngine,
     nic: Nic,
 }
@@ -70,6 +73,7 @@ impl Card {
             mac_tx: StreamOut::default(),
             mac_rx_data: Signal::default(),
             mac_rx_valid: Signal::default(),
+            stages: Signal::default(),
             pcie: PcieEngine::default(),
             nic: Nic::new(config),
         }
@@ -111,6 +115,7 @@ impl Logic for Card {
         StreamOut::<Beat>::link(&mut self.mac_tx, &mut self.nic.mac_tx);
         self.nic.mac_rx_data.next = self.mac_rx_data.val();
         self.nic.mac_rx_valid.next = self.mac_rx_valid.val();
+        self.stages.next = self.nic.stages.val();
     }
 }
 

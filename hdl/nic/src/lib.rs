@@ -12,6 +12,7 @@ pub mod events;
 pub mod mr_check;
 pub mod nic;
 pub mod ring_cfg;
+pub mod stage_trace;
 pub mod tx_monitor;
 pub mod wqe_cache;
 

@@ -8,6 +8,7 @@ use crate::eq_writer::desc::EventJob;
 use crate::event_counters::EventCounters;
 use crate::events::EventPath;
 use crate::mr_check::MrChecker;
+use crate::stage_trace::StageTrace;
 use crate::tx_monitor::TxMonitor;
 use crate::wqe_cache::WqeCache;
 use ferroce_abi::cqe::Status;
@@ -61,6 +62,8 @@ pub struct Nic {
     pub mac_rx_data: Signal<In, Beat>,
     /// The MAC offers a beat, which can't wait.
     pub mac_rx_valid: Signal<In, Bit>,
+    /// Where messages are, for measurements.
+    pub stages: Signal<Out, StageTrace>,
     split: BarSplit,
     bar: Bar,
     counters: EventCounters,
@@ -107,6 +110,7 @@ impl Nic {
             mac_tx: StreamOut::default(),
             mac_rx_data: Signal::default(),
             mac_rx_valid: Signal::default(),
+            stages: Signal::default(),
             split: BarSplit::default(),
             bar: Bar::new(&config),
             counters: EventCounters::default(),
@@ -244,6 +248,21 @@ impl Logic for Nic {
         StreamOut::<Beat>::link(&mut self.mac_tx, &mut self.mac.mac_tx);
         self.mac.mac_rx_data.next = self.mac_rx_data.val();
         self.mac.mac_rx_valid.next = self.mac_rx_valid.val();
+
+        // Stages.
+        self.stages.next.sq_bell = self.bar.sq_bell.valid.val() & self.sq_cache.bell.ready.val();
+        self.stages.next.sq_fetch =
+            self.sq_cache.dma_request.valid.val() & self.reads.sq.ready.val();
+        self.stages.next.sq_kick = self.sq_cache.kick.valid.val() & self.tx.cache_kick.ready.val();
+        self.stages.next.wqe_read = self.tx.wqe_read_valid.val();
+        self.stages.next.sent = self.tx.sent.val().valid;
+        self.stages.next.payload_read = self.tx.dma_req.valid.val() & self.reads.payload.ready.val();
+        self.stages.next.tx_frame = self.tx.frame.valid.val() & self.mac.tx.ready.val();
+        self.stages.next.rx_frame = self.mac.rx.valid.val() & self.rx.frames.ready.val();
+        self.stages.next.payload_write = self.rx.writes.valid.val() & self.writes.in0.ready.val();
+        self.stages.next.rx_cqe = self.rx.rx_cqes.valid.val() & self.cqes.rx_job.ready.val();
+        self.stages.next.tx_cqe = self.rx.tx_cqes.valid.val() & self.cqes.tx_job.ready.val();
+        self.stages.next.cqe_write = self.cqes.write.valid.val() & self.writes.in1.ready.val();
 
         // Counters.
         self.monitor.moved.next = self.tx.frame.valid.val() & self.mac.tx.ready.val();
