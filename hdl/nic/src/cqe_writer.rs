@@ -2,12 +2,14 @@
 
 pub mod cq_ring;
 pub mod cqe_format;
+pub mod cqe_pair;
 pub mod desc;
 
 use crate::eq_writer::desc::EventJob;
 use crate::ring_cfg::RingCfgPort;
 use cq_ring::{CqRing, RING_LATENCY};
-use cqe_format::{CqeFormat, FORMAT_LATENCY, WRITES_LOG2};
+use cqe_format::{CqeFormat, CqeWrite, FORMAT_LATENCY, WRITES_LOG2};
+use cqe_pair::{CqePair, PAIR_PLACES};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::arb2::Arb2;
 use ferroce_rtl::desc::bar::CqBell;
@@ -23,7 +25,7 @@ const JOBS_UNDER_WAY: usize = (RING_LATENCY + FORMAT_LATENCY).div_ceil(2) + 1;
 
 /// Events that may come after the event FIFO's `almost_full`: of every CQE that waits for the write arbiter and of those under way,
 /// and what is in the registers around the FIFO.
-const EVENTS_UNDER_WAY: usize = (1 << WRITES_LOG2) + JOBS_UNDER_WAY + 2;
+const EVENTS_UNDER_WAY: usize = (1 << WRITES_LOG2) + PAIR_PLACES + JOBS_UNDER_WAY + 2;
 /// Places of the event FIFO, log2: those under way and as many that wait for their EQ.
 const EVENTS_LOG2: usize = 6;
 const _: () = assert!(2 * EVENTS_UNDER_WAY <= 1 << EVENTS_LOG2);
@@ -44,7 +46,7 @@ pub struct CqeWriter {
     pub rx_job: StreamIn<CqeJob>,
     /// Completions of sends.
     pub tx_job: StreamIn<CqeJob>,
-    /// Host writes of 32 bytes.
+    /// Host writes of 32 bytes, or of 64 for two neighbours.
     pub write: StreamOut<DmaWriteBeat>,
     /// Events of CQs that have an EQ, behind the writes of their CQEs. Completions wait when these are not taken.
     pub event: StreamOut<EventJob>,
@@ -56,6 +58,7 @@ pub struct CqeWriter {
     jobs: Arb2<CqeJob>,
     ring: CqRing,
     format: CqeFormat,
+    pairs: CqePair,
     events: SyncFifo<EventJob>,
 }
 
@@ -81,6 +84,7 @@ impl CqeWriter {
             jobs: Arb2::default(),
             ring: CqRing::new(cqs_log2),
             format: CqeFormat::new(JOBS_UNDER_WAY),
+            pairs: CqePair::default(),
             events: SyncFifo::new_with_reserve(EVENTS_LOG2, EVENTS_UNDER_WAY),
         }
     }
@@ -96,7 +100,7 @@ impl Default for CqeWriter {
 impl Logic for CqeWriter {
     #[kernel]
     fn update(&mut self) {
-        clock!(self, clock, ring_port, jobs, ring, format, events);
+        clock!(self, clock, ring_port, jobs, ring, format, pairs, events);
         self.ring_port.cfg.next = self.cfg.val();
         self.ring.cfg.next = self.ring_port.ring.val();
         StreamIn::<CqBell>::link(&mut self.bell, &mut self.ring.bell);
@@ -105,9 +109,10 @@ impl Logic for CqeWriter {
         StreamOut::<CqeJob>::join(&mut self.jobs.output, &mut self.ring.job);
         self.ring.open.next = self.format.open.val() & !self.events.almost_full.val();
         self.format.place.next = self.ring.place.val();
-        StreamOut::<DmaWriteBeat>::link(&mut self.write, &mut self.format.write);
-        self.events.input.valid.next = self.format.event_valid.val();
-        self.events.input.data.next = self.format.event.val();
+        StreamOut::<CqeWrite>::join(&mut self.format.output, &mut self.pairs.input);
+        StreamOut::<DmaWriteBeat>::link(&mut self.write, &mut self.pairs.write);
+        self.events.input.valid.next = self.pairs.event_valid.val();
+        self.events.input.data.next = self.pairs.event.val();
         StreamOut::<EventJob>::link(&mut self.event, &mut self.events.output);
         self.written.next = self.ring.place.val().write;
         self.dropped.next = self.ring.dropped.val();

@@ -60,6 +60,10 @@ struct Bench {
     written: usize,
     dropped: usize,
     writes: usize,
+    /// Writes of two CQEs.
+    pairs: usize,
+    /// How often the write arbiter takes something.
+    rate: f64,
 }
 
 impl Bench {
@@ -79,6 +83,8 @@ impl Bench {
             written: 0,
             dropped: 0,
             writes: 0,
+            pairs: 0,
+            rate: 0.4,
         }
     }
 
@@ -90,7 +96,7 @@ impl Bench {
         self.uut.tx_job.data.next = self.jobs[1].front().copied().unwrap_or_default();
         self.uut.bell.valid.next = !self.bells.is_empty();
         self.uut.bell.data.next = self.bells.front().copied().unwrap_or_default();
-        let ready = self.rng.gen_bool(0.4);
+        let ready = self.rng.gen_bool(self.rate);
         self.uut.write.ready.next = ready;
         self.uut.event.ready.next = true;
         self.uut.clock.next = false.into();
@@ -109,10 +115,14 @@ impl Bench {
         if self.uut.write.valid.val() & ready {
             let beat = self.uut.write.data.val();
             let addr = beat.addr.to_u64();
-            assert!(beat.last && beat.len.to_u64() == 32 && addr % 32 == 0);
-            self.memory
-                .insert(addr, bytes_of(&beat.data, (addr % 64) as usize));
-            self.writes += 1;
+            let len = beat.len.to_u64();
+            assert!(beat.last && (len == 32 && addr % 32 == 0 || len == 64 && addr % 64 == 0));
+            for addr in (addr..addr + len).step_by(32) {
+                let bytes = bytes_of(&beat.data, (addr % 64) as usize);
+                assert!(self.memory.insert(addr, bytes).is_some(), "{addr:#x}");
+                self.writes += 1;
+            }
+            self.pairs += usize::from(len == 64);
         }
         self.uut.clock.next = true.into();
         settle(&mut self.uut);
@@ -258,5 +268,43 @@ fn completions_of_a_queue_stay_in_order_and_none_is_lost() {
         }
         assert_eq!(bench.dropped, 0);
         assert!(received > 1_500, "only {received} CQEs");
+    });
+}
+
+#[test]
+fn neighbours_that_wait_go_together() {
+    on_big_stack(|| {
+        let mut bench = Bench::new(&[4, 4]);
+        bench.configure(0, true);
+        bench.configure(1, true);
+        // Nothing waits: each goes alone.
+        bench.rate = 1.0;
+        for number in 0..4 {
+            bench.jobs[0].push_back(job(0, number));
+            bench.idle(20);
+        }
+        assert_eq!((bench.writes, bench.pairs), (4, 0));
+        // CQ 0 goes on at its slot 4. The first finds the output free, the second has no neighbour then, and then there are
+        // 6 and 7, 8 and 9, and one of another CQ keeps 10 and 11 apart.
+        bench.rate = 0.0;
+        for number in 4..11 {
+            bench.jobs[0].push_back(job(0, number));
+        }
+        bench.jobs[0].push_back(job(1, 11));
+        bench.jobs[0].push_back(job(0, 12));
+        bench.idle(60);
+        for _ in 0..20 {
+            bench.rate = 1.0;
+            bench.idle(1);
+            bench.rate = 0.0;
+            bench.idle(3);
+        }
+        assert_eq!((bench.writes, bench.pairs), (13, 2));
+        for number in (0..11).chain([12]) {
+            let found = bench.poll(0).expect("a CQE");
+            assert_eq!(found.byte_len, cqe(number).byte_len);
+        }
+        let found = bench.poll(1).expect("a CQE");
+        assert_eq!(found.byte_len, cqe(11).byte_len);
     });
 }

@@ -1,11 +1,7 @@
-//! From completions to host writes, and to events behind them.
+//! From completions to CQEs with their addresses.
 
 use super::desc::CqePlace;
-use crate::eq_writer::desc::EventJob;
-use ferroce_abi::cqe;
-use ferroce_abi::eqe::EventKind;
 use ferroce_emit::prelude::*;
-use ferroce_rtl::desc::dma::DmaWriteBeat;
 use ferroce_rtl::desc::rx::CqeJob;
 use ferroce_rtl::stream::StreamOut;
 use ferroce_rtl::sync_fifo::SyncFifo;
@@ -16,18 +12,6 @@ pub const FORMAT_LATENCY: usize = 2;
 pub const WRITES_LOG2: usize = 4;
 /// Log2 of a CQE's bytes.
 const CQE_LOG2: u64 = ferroce_abi::limits::CQE_BYTES.ilog2() as u64;
-/// Lowest bits of the fields.
-const STATUS: u64 = 8 * cqe::STATUS as u64;
-const FLAGS: u64 = 8 * cqe::FLAGS as u64;
-const QPN: u64 = 8 * cqe::QPN as u64;
-const BYTE_LEN: u64 = 8 * cqe::BYTE_LEN as u64;
-const IMM: u64 = 8 * cqe::IMM as u64;
-const WQE_INDEX: u64 = 8 * cqe::WQE_INDEX as u64;
-const PHASE: u64 = 8 * cqe::PHASE as u64;
-
-const COMPLETION: u64 = EventKind::Completion as u64;
-const OVERRUN: u64 = EventKind::CqOverrun as u64;
-
 /// A CQE and its address, an event, or both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct CqeWrite {
@@ -49,9 +33,7 @@ pub struct CqeWrite {
     pub job: CqeJob,
 }
 
-/// Computes addresses and lays out the 32 bytes. A CQE fills the lower or the upper half of a beat; both halves
-/// carry it, since bytes outside the write are ignored. An event goes on when the CQEs before it, its own too, have been taken as
-/// host writes.
+/// Computes addresses, and keeps what the write arbiter has not taken.
 #[derive(LogicBlock, Module)]
 pub struct CqeFormat {
     /// Clock.
@@ -60,12 +42,8 @@ pub struct CqeFormat {
     pub place: Signal<In, CqePlace>,
     /// There is room for completions.
     pub open: Signal<Out, Bit>,
-    /// Host writes.
-    pub write: StreamOut<DmaWriteBeat>,
-    /// Events.
-    pub event: Signal<Out, EventJob>,
-    /// There is an event.
-    pub event_valid: Signal<Out, Bit>,
+    /// CQEs with their addresses, and events.
+    pub output: StreamOut<CqeWrite>,
     writes: SyncFifo<CqeWrite>,
     /// Lower half of the address.
     s1_valid: DFF<Bit>,
@@ -75,12 +53,7 @@ pub struct CqeFormat {
     /// Whole address.
     s2_valid: DFF<Bit>,
     s2_write: DFF<CqeWrite>,
-    event_out: DFF<EventJob>,
-    event_valid_out: DFF<Bit>,
-    pop: Signal<Local, Bit>,
     high: Signal<Local, Bits<32>>,
-    item: Signal<Local, CqeWrite>,
-    bytes: Signal<Local, Bits<256>>,
 }
 
 impl CqeFormat {
@@ -91,9 +64,7 @@ impl CqeFormat {
             clock: Signal::default(),
             place: Signal::default(),
             open: Signal::default(),
-            write: StreamOut::default(),
-            event: Signal::default(),
-            event_valid: Signal::default(),
+            output: StreamOut::default(),
             writes: SyncFifo::new_with_reserve(WRITES_LOG2, under_way),
             s1_valid: DFF::default(),
             s1_high: DFF::default(),
@@ -101,12 +72,7 @@ impl CqeFormat {
             s1_place: DFF::default(),
             s2_valid: DFF::default(),
             s2_write: DFF::default(),
-            event_out: DFF::default(),
-            event_valid_out: DFF::default(),
-            pop: Signal::default(),
             high: Signal::default(),
-            item: Signal::default(),
-            bytes: Signal::default(),
         }
     }
 }
@@ -121,18 +87,7 @@ impl Default for CqeFormat {
 impl Logic for CqeFormat {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clock,
-            s1_valid,
-            s1_high,
-            s1_low,
-            s1_place,
-            s2_valid,
-            s2_write,
-            event_out,
-            event_valid_out
-        );
+        dff_setup!(self, clock, s1_valid, s1_high, s1_low, s1_place, s2_valid, s2_write);
         clock!(self, clock, writes);
         self.s1_valid.d.next = self.place.val().write | self.place.val().event;
         self.s1_high.d.next = self.place.val().base.get_bits::<32>(32);
@@ -158,33 +113,7 @@ impl Logic for CqeFormat {
         self.writes.input.data.next = self.s2_write.q.val();
         self.open.next = !self.writes.almost_full.val();
 
-        self.item.next = self.writes.output.data.val();
-        self.bytes.next = bit_cast::<256, 8>(self.item.val().job.opcode)
-            | (bit_cast::<256, 8>(self.item.val().job.status) << STATUS)
-            | (bit_cast::<256, 8>(self.item.val().job.flags) << FLAGS)
-            | (bit_cast::<256, 14>(self.item.val().job.qp) << QPN)
-            | (bit_cast::<256, 32>(self.item.val().job.byte_len) << BYTE_LEN)
-            | (bit_cast::<256, 32>(self.item.val().job.imm) << IMM)
-            | (bit_cast::<256, 16>(self.item.val().job.wqe) << WQE_INDEX)
-            | (bit_cast::<256, 1>(self.item.val().phase.into()) << PHASE);
-        self.write.valid.next = self.writes.output.valid.val() & self.item.val().write;
-        self.pop.next = self.write.ready.val() | !self.item.val().write;
-        self.writes.output.ready.next = self.pop.val();
-        self.event_valid_out.d.next =
-            self.writes.output.valid.val() & self.item.val().event & self.pop.val();
-        self.event_out.d.next.kind = COMPLETION.into();
-        if self.item.val().overrun {
-            self.event_out.d.next.kind = OVERRUN.into();
-        }
-        self.event_out.d.next.index = self.item.val().cq;
-        self.event_out.d.next.eq = self.item.val().eq;
-        self.event.next = self.event_out.q.val();
-        self.event_valid.next = self.event_valid_out.q.val();
-        self.write.data.next.data = bit_cast::<512, 256>(self.bytes.val())
-            | (bit_cast::<512, 256>(self.bytes.val()) << 256);
-        self.write.data.next.addr = self.item.val().addr;
-        self.write.data.next.len = (1 << CQE_LOG2).into();
-        self.write.data.next.last = true;
+        StreamOut::<CqeWrite>::link(&mut self.output, &mut self.writes.output);
     }
 }
 

@@ -194,6 +194,7 @@ impl Bench {
             }
         };
         match beat.len.to_u64() {
+            64 => store(&bytes_of::<64>(&beat.data, at)),
             32 => store(&bytes_of::<32>(&beat.data, at)),
             16 => store(&bytes_of::<16>(&beat.data, at)),
             4 => self.message(u32::from_le_bytes(bytes_of(&beat.data, at)) as usize),
