@@ -256,6 +256,14 @@ entry! {
         base: u64 = 64,
         /// Bytes.
         len: u64 = 64,
+        /// Addresses in it are virtual: a page table ([`crate::page_table`]) says where the pages are.
+        paged: bool = 1,
+        /// With `paged`: the page table has two levels.
+        indirect: bool = 1,
+        /// With `paged`: [`crate::page_table::PageSize`].
+        page_size: u8 = 2,
+        /// With `paged`: [`crate::page_table::table_origin`].
+        table: u64 = 64,
     }
 }
 

@@ -16,6 +16,7 @@ pub mod limits;
 pub mod mailbox;
 pub mod mr;
 pub mod opcode;
+pub mod page_table;
 pub mod pci;
 pub mod regs;
 pub mod udp_port;

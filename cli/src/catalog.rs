@@ -8,17 +8,18 @@ use crate::hierarchy::{places, short_type, Placed};
 
 // Their registered modules are found at run time; this makes sure that they are linked.
 use {
-    ferroce_dma as _, ferroce_mac_100g as _, ferroce_nic as _, ferroce_roce_rx as _,
-    ferroce_roce_tx as _, ferroce_rtl as _,
+    ferroce_dma as _, ferroce_mac_100g as _, ferroce_mmu as _, ferroce_nic as _,
+    ferroce_roce_rx as _, ferroce_roce_tx as _, ferroce_rtl as _,
 };
 
 /// Packages with hardware in them.
-const PACKAGES: [&str; 6] = [
+const PACKAGES: [&str; 7] = [
     "ferroce-nic",
     "ferroce-mac-100g",
     "ferroce-roce-tx",
     "ferroce-roce-rx",
     "ferroce-dma",
+    "ferroce-mmu",
     "ferroce-rtl",
 ];
 
@@ -101,6 +102,14 @@ const SUMMARIES: &[(&str, &str)] = &[
         "work queue entries on chip, fetched ahead in bursts",
     ),
     ("MrChecker", "checks an access against its memory region"),
+    (
+        "PageTranslator",
+        "finds the pages of memory regions: cache, and walks of page tables",
+    ),
+    (
+        "RegionWriter",
+        "makes and removes memory regions while accesses are under way",
+    ),
     ("CqeWriter", "writes completions into rings in host memory"),
     (
         "Bar",

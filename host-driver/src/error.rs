@@ -104,6 +104,14 @@ pub enum Error {
         /// Largest allowed value.
         max: u64,
     },
+    /// A buffer's pages do not cover the region, or are not aligned to their size.
+    #[error("{pages} pages of {size} bytes do not make up the memory region, or are not aligned to their size")]
+    PageList {
+        /// Bytes of a page.
+        size: u64,
+        /// Pages of the buffer.
+        pages: usize,
+    },
     /// Rights that contradict each other.
     #[error("remote write and atomic rights need local write too")]
     Access,

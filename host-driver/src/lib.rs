@@ -78,6 +78,7 @@ mod lock;
 mod mailbox;
 mod mr;
 mod page;
+mod page_table;
 mod pd;
 mod platform;
 mod port;
@@ -93,7 +94,9 @@ pub use error::{Error, PostError};
 pub use mr::Mr;
 pub use page::DoorbellPage;
 pub use pd::Pd;
-pub use platform::{Bar, BarError, DmaBuffer, DmaError, DmaMemory, Interrupts, WaitError};
+pub use platform::{
+    Bar, BarError, DmaBuffer, DmaError, DmaMemory, Interrupts, PageList, WaitError,
+};
 pub use port::PortAddress;
 pub use qp::{InitAttr, Qp, QpBuilder, RtrAttr, RtsAttr};
 pub use wr::{RecvWr, Remote, SendOp, SendWr};
@@ -103,5 +106,6 @@ pub use ferroce_abi::headers::Mac;
 pub use ferroce_abi::limits::Pmtu;
 pub use ferroce_abi::mailbox::QpState;
 pub use ferroce_abi::mr::Access;
+pub use ferroce_abi::page_table::PageSize;
 pub use ferroce_abi::regs::Counter;
 pub use ferroce_abi::wqe::{Sge, SgeList};

@@ -3,12 +3,14 @@
 use crate::device::Shared;
 use crate::error::Error;
 use crate::lock::lock;
+use crate::page_table::PageTable;
 use crate::pd::PdShared;
 use crate::platform::{DmaBuffer, DmaError};
 use crate::wr::Remote;
 use ferroce_abi::cfg::MrCfg;
 use ferroce_abi::mailbox::Command;
 use ferroce_abi::mr::{Access, Key};
+use ferroce_abi::regs::feature;
 use ferroce_abi::wqe::Sge;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -61,6 +63,7 @@ pub struct Mr {
     range: Range<usize>,
     access: Access,
     key: Key,
+    table: Option<PageTable>,
 }
 
 impl Mr {
@@ -75,14 +78,31 @@ impl Mr {
         }
         check(range.start, range.len(), buffer.len())?;
         let device = &pd.device;
+        let base = buffer.iova().wrapping_add(range.start as u64);
+        let pages = buffer.pages().filter(|_| !range.is_empty());
+        let table = pages
+            .map(|list| {
+                device.caps.need(feature::PAGES)?;
+                let end = base.checked_add(range.len() as u64);
+                let end = end.ok_or(Error::PageList {
+                    size: list.size.bytes(),
+                    pages: list.pages.len(),
+                })?;
+                PageTable::new(&*device.memory, list, buffer.iova(), base..end)
+            })
+            .transpose()?;
         let key = device.mrs.take()?;
         let entry = MrCfg {
             valid: true,
             tag: key.tag(),
             pd: pd.number,
             access: access.bits(),
-            base: buffer.iova() + range.start as u64,
+            base,
             len: range.len() as u64,
+            paged: table.is_some(),
+            indirect: table.as_ref().is_some_and(PageTable::indirect),
+            page_size: pages.map_or(0, |list| list.size as u8),
+            table: table.as_ref().map_or(0, PageTable::origin),
         };
         let done = entry
             .to_bits()
@@ -95,13 +115,14 @@ impl Mr {
                 range,
                 access,
                 key,
+                table,
             }),
             Err(error) => {
                 if error.nothing_happened() {
                     device.mrs.give_back(key);
                 } else {
                     // The region may exist: neither index nor memory may be used again.
-                    std::mem::forget(buffer);
+                    std::mem::forget((buffer, table));
                 }
                 Err(error)
             }
@@ -121,6 +142,11 @@ impl Mr {
     /// Address of the first byte as the card and peers use it.
     pub fn addr(&self) -> u64 {
         self.buffer.iova() + self.range.start as u64
+    }
+
+    /// Bus address of the region's page table, if its memory lies scattered.
+    pub fn page_table(&self) -> Option<u64> {
+        self.table.as_ref().map(PageTable::address)
     }
 
     /// Bytes.
@@ -216,7 +242,7 @@ impl Drop for Mr {
             Ok(()) => self.shared().mrs.give_back(self.key),
             Err(error) => {
                 tracing::error!(%error, key = ?self.key, "memory region could not be removed; its memory is kept");
-                std::mem::forget(Arc::clone(&self.buffer));
+                std::mem::forget((Arc::clone(&self.buffer), self.table.take()));
             }
         }
     }

@@ -7,6 +7,8 @@ use crate::mr::Mr;
 use crate::platform::DmaBuffer;
 use crate::qp::QpBuilder;
 use ferroce_abi::mr::Access;
+use ferroce_abi::page_table::TABLE_ALIGN;
+use ferroce_abi::regs::feature;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -49,11 +51,12 @@ impl Pd {
         self.register_range(buffer, range, access)
     }
 
-    /// Registers bytes `range` of a buffer. The region keeps the buffer alive.
+    /// Registers bytes `range` of a buffer. The region keeps the buffer alive. For a buffer whose memory lies scattered ([`DmaBuffer::pages`]) a page
+    /// table is made, which lives as long as the region.
     ///
     /// # Errors
-    /// [`Error::Dma`] when the range leaves the buffer, [`Error::Access`] for contradicting rights,
-    /// [`Error::Exhausted`], command errors.
+    /// [`Error::Dma`] when the range leaves the buffer or there is no memory for the page table, [`Error::PageList`], [`Error::Unsupported`] for scattered
+    /// memory and a card without page tables, [`Error::Access`] for contradicting rights, [`Error::Exhausted`], command errors.
     pub fn register_range(
         &self,
         buffer: Arc<dyn DmaBuffer>,
@@ -63,13 +66,17 @@ impl Pd {
         Mr::new(&self.shared, buffer, range, access)
     }
 
-    /// Allocates `len` zeroed bytes, aligned to a page, and registers them.
+    /// Allocates `len` zeroed bytes, aligned to a page, and registers them. They may lie scattered if the card has page tables.
     ///
     /// # Errors
     /// See [`Self::register_range`].
     pub fn allocate(&self, len: usize, access: Access) -> Result<Mr, Error> {
-        const PAGE: usize = 4096;
-        let buffer = self.shared.device.memory.allocate(len, PAGE)?;
+        let device = &self.shared.device;
+        let buffer = if device.caps.has(feature::PAGES) {
+            device.memory.allocate_pages(len)?
+        } else {
+            device.memory.allocate(len, TABLE_ALIGN as usize)?
+        };
         self.register_range(buffer, 0..len, access)
     }
 

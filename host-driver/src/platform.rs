@@ -1,6 +1,7 @@
 //! What the driver needs of the machine it runs on: registers and memory that the card reaches. A simulator and
 //! a real card each implement these traits; nothing else of the driver knows which one it is.
 
+use ferroce_abi::page_table::{PageSize, TABLE_ALIGN};
 use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
@@ -120,13 +121,38 @@ pub trait DmaMemory: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`DmaError::Allocate`].
     fn allocate(&self, len: usize, align: usize) -> Result<Arc<dyn DmaBuffer>, DmaError>;
+
+    /// `len` zeroed bytes (at least 1) for a memory region of a card with page tables: they may lie scattered, see
+    /// [`DmaBuffer::pages`]. They begin at the beginning of a 4 KiB page.
+    ///
+    /// # Errors
+    /// [`DmaError::Allocate`].
+    fn allocate_pages(&self, len: usize) -> Result<Arc<dyn DmaBuffer>, DmaError> {
+        self.allocate(len, TABLE_ALIGN as usize)
+    }
+}
+
+/// Where the pages of scattered memory lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageList {
+    /// Size of all pages.
+    pub size: PageSize,
+    /// Their bus addresses, multiples of the size; the first page is that of the buffer's first byte. The card refuses accesses to a page that is not
+    /// there.
+    pub pages: Vec<Option<u64>>,
 }
 
 /// Memory that the driver shares with the card. It is accessed by copying, as the card may change it at
 /// any time.
 pub trait DmaBuffer: fmt::Debug + Send + Sync {
-    /// IO address of the first byte: what the card uses.
+    /// IO address of the first byte: what the card uses. Of memory with [`Self::pages`] it is any virtual address with the same place in
+    /// its page.
     fn iova(&self) -> u64;
+
+    /// Where the memory lies if not in one piece at [`Self::iova`]. Such memory is for memory regions only, and its pages stay where they are.
+    fn pages(&self) -> Option<&PageList> {
+        None
+    }
 
     /// Bytes.
     fn len(&self) -> usize;

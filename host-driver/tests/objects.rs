@@ -260,6 +260,7 @@ fn regions_are_registered_as_asked() {
         access: 3,
         base: buffer.iova() + 100,
         len: 9_899,
+        ..MrCfg::default()
     };
     assert_eq!(entry, expected);
     assert_ne!(mr.lkey() >> 8, 0, "key 0 is never valid");

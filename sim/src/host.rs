@@ -199,19 +199,28 @@ struct SimMemory {
 
 impl DmaMemory for SimMemory {
     fn allocate(&self, len: usize, align: usize) -> Result<Arc<dyn DmaBuffer>, DmaError> {
-        if len == 0 || !align.is_power_of_two() {
-            return Err(DmaError::Allocate {
-                len,
-                source: "the length is 0 or the alignment is no power of two".into(),
-            });
-        }
-        let addr = lock(&self.memory).allocate(len, align as u64, 0);
-        Ok(Arc::new(SimBuffer {
-            memory: Arc::clone(&self.memory),
-            addr,
-            len,
-        }))
+        contiguous(&self.memory, len, align)
     }
+}
+
+/// `len` zeroed bytes in one piece.
+pub(crate) fn contiguous(
+    memory: &Arc<Mutex<HostMemory>>,
+    len: usize,
+    align: usize,
+) -> Result<Arc<dyn DmaBuffer>, DmaError> {
+    if len == 0 || !align.is_power_of_two() {
+        return Err(DmaError::Allocate {
+            len,
+            source: "the length is 0 or the alignment is no power of two".into(),
+        });
+    }
+    let addr = lock(memory).allocate(len, align as u64, 0);
+    Ok(Arc::new(SimBuffer {
+        memory: Arc::clone(memory),
+        addr,
+        len,
+    }))
 }
 
 /// A buffer in a simulated host's memory.

@@ -15,6 +15,7 @@ pub mod pcap;
 pub mod pcie;
 pub mod ports;
 pub mod roof;
+pub mod scatter;
 pub mod serve;
 pub mod stages;
 pub mod time;

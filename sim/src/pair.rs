@@ -8,6 +8,7 @@ use ferroce_driver::{Cq, Device, InitAttr, Mac, Pd, Pmtu, PortAddress, Qp, RtrAt
 use thiserror::Error;
 
 use crate::host::Sim;
+use crate::scatter::{Scatter, ScatteredMemory};
 use crate::world::{World, WorldConfig, WorldError};
 
 /// How QPs of a pair are set up.
@@ -26,6 +27,8 @@ pub struct PairConfig {
     pub timeout: u8,
     /// Retries after time-outs and sequence NAKs.
     pub retry_cnt: u8,
+    /// How memory of regions is scattered, on hosts without an IOMMU.
+    pub scatter: Option<Scatter>,
 }
 
 impl Default for PairConfig {
@@ -37,6 +40,7 @@ impl Default for PairConfig {
             psn: 0xff_fff0,
             timeout: 8,
             retry_cnt: 7,
+            scatter: None,
         }
     }
 }
@@ -85,7 +89,15 @@ pub struct Side {
 
 impl Side {
     fn new(sim: &Sim, index: usize, config: &PairConfig) -> Result<Self, PairError> {
-        let (bar, memory) = sim.host(index);
+        let (bar, mut memory) = sim.host(index);
+        if let Some(scatter) = config.scatter {
+            let seed = scatter.seed.wrapping_add(index as u64);
+            memory = Arc::new(ScatteredMemory::new(
+                sim,
+                index,
+                Scatter { seed, ..scatter },
+            ));
+        }
         let device = Device::open(bar, memory)?;
         let last = index as u8 + 1;
         let address = PortAddress {

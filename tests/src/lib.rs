@@ -9,6 +9,7 @@ pub mod image;
 pub mod judge;
 pub mod model;
 pub mod open;
+pub mod paged;
 pub mod peer;
 pub mod requester;
 pub mod rough;

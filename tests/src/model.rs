@@ -33,6 +33,37 @@ pub fn wide() -> Result<Arc<Library>> {
     of(&WIDE, &MODEL)
 }
 
+/// A card with room for next to nothing: a memory region, a few pages.
+pub const TINY: NicConfig = NicConfig {
+    mrs_log2: 2,
+    page_cache_log2: 1,
+    ..NicConfig::SMALL
+};
+
+/// The model of [`TINY`].
+///
+/// # Errors
+/// As [`small`].
+pub fn tiny() -> Result<Arc<Library>> {
+    static MODEL: OnceLock<Result<Arc<Library>>> = OnceLock::new();
+    of(&TINY, &MODEL)
+}
+
+/// A card whose packet buffer holds what comes at line rate during a walk of a page table, as [`NicConfig::LARGE`] has it.
+pub const BUFFERED: NicConfig = NicConfig {
+    packet_buffer_log2: NicConfig::LARGE.packet_buffer_log2,
+    ..NicConfig::SMALL
+};
+
+/// The model of [`BUFFERED`].
+///
+/// # Errors
+/// As [`small`].
+pub fn buffered() -> Result<Arc<Library>> {
+    static MODEL: OnceLock<Result<Arc<Library>>> = OnceLock::new();
+    of(&BUFFERED, &MODEL)
+}
+
 /// A failure is kept too: no test tries it again.
 fn of(config: &NicConfig, cell: &OnceLock<Result<Arc<Library>>>) -> Result<Arc<Library>> {
     let built = cell.get_or_init(|| {

@@ -62,6 +62,7 @@ fn register(open: &Open, reth: &Reth) -> Result<()> {
         access: (Access::LOCAL_WRITE | Access::REMOTE_WRITE).bits(),
         base: reth.va,
         len: reth.dma_len.into(),
+        ..MrCfg::default()
     };
     for (at, word) in (regs::MAILBOX_IN..).step_by(8).zip(entry.to_bits()?) {
         open.bar.write64(at, word)?;

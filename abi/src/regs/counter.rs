@@ -89,6 +89,9 @@ counters! {
     EqeWritten = 74, "eqe_written", "EQEs written.";
     EqeDropped = 75, "eqe_dropped", "EQEs lost because their EQ was full or does not exist.";
     Interrupts = 76, "interrupts", "MSI-X messages sent.";
+    Translations = 77, "translations", "Payload accesses whose page was looked up.";
+    TranslationMisses = 78, "translation_misses", "Of these, those that had to read a page table.";
+    TranslationFaults = 79, "translation_faults", "Of these, those that failed: no page there, or its table can't be read.";
     PcieReadsFailed = 80, "pcie_reads_failed", "Read TLPs of the card that were answered with an error.";
     PcieReadTimeouts = 81, "pcie_read_timeouts", "Read TLPs of the card that were not answered in time.";
     PcieUnexpected = 82, "pcie_unexpected", "Completions that answer no request of the card.";

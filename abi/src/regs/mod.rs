@@ -115,9 +115,11 @@ pub mod feature {
     pub const MW: u32 = 1 << 9;
     /// Event queues, completion events and interrupts.
     pub const EVENTS: u32 = 1 << 10;
+    /// Memory regions with page tables.
+    pub const PAGES: u32 = 1 << 11;
 
     /// Names for documents and messages.
-    pub const NAMES: [(u32, &str); 11] = [
+    pub const NAMES: [(u32, &str); 12] = [
         (
             RC,
             "reliable connections: SEND and RDMA WRITE, with and without immediate",
@@ -132,6 +134,7 @@ pub mod feature {
         (IPV6, "IPv6"),
         (MW, "memory windows and local invalidate"),
         (EVENTS, "event queues, completion events, interrupts"),
+        (PAGES, "memory regions with page tables"),
     ];
 }
 

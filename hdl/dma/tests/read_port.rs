@@ -49,10 +49,19 @@ fn request(base: u8, number: u64) -> DmaReadReq {
     DmaReadReq {
         addr: number.into(),
         len: 64.into(),
-        tag: (u64::from(base) + number % 64).into(),
+        tag: (u64::from(base) + number % 32).into(),
         ordered: false,
     }
 }
+
+/// First tags.
+const CLIENTS: [u8; 5] = [
+    tags::PAYLOAD,
+    tags::SQ,
+    tags::RQ,
+    tags::TX_PAGES,
+    tags::RX_PAGES,
+];
 
 #[test]
 fn requests_of_a_client_stay_in_order_and_every_client_gets_its_share() {
@@ -61,15 +70,17 @@ fn requests_of_a_client_stay_in_order_and_every_client_gets_its_share() {
         let mut uut = DmaReadArb::default();
         uut.connect_all();
         check_all(&uut).expect("the design is wired");
-        let bases = [tags::PAYLOAD, tags::SQ, tags::RQ];
+        let bases = CLIENTS;
         let mut queues =
             bases.map(|base| (0..300).map(|n| request(base, n)).collect::<VecDeque<_>>());
         let mut taken = Vec::new();
         let mut shares = None;
-        while queues.iter().any(|queue| !queue.is_empty()) || taken.len() < 900 {
+        while queues.iter().any(|queue| !queue.is_empty()) || taken.len() < 1500 {
             offer(&mut uut.payload, &queues[0]);
             offer(&mut uut.sq, &queues[1]);
             offer(&mut uut.rq, &queues[2]);
+            offer(&mut uut.tx_pages, &queues[3]);
+            offer(&mut uut.rx_pages, &queues[4]);
             let ready = rng.gen_bool(0.8);
             uut.request.ready.next = ready;
             uut.clock.next = false.into();
@@ -77,6 +88,8 @@ fn requests_of_a_client_stay_in_order_and_every_client_gets_its_share() {
             advance(&uut.payload, &mut queues[0]);
             advance(&uut.sq, &mut queues[1]);
             advance(&uut.rq, &mut queues[2]);
+            advance(&uut.tx_pages, &mut queues[3]);
+            advance(&uut.rx_pages, &mut queues[4]);
             collect(&uut.request, ready, &mut taken);
             uut.clock.next = true.into();
             settle(&mut uut);
@@ -92,21 +105,19 @@ fn requests_of_a_client_stay_in_order_and_every_client_gets_its_share() {
                 .collect();
             assert_eq!(own, (0..300).collect::<Vec<_>>(), "client {base:#x}");
         }
-        let [payload, sq, rq] = shares.expect("400 requests went through");
+        let [payload, others @ ..] = shares.expect("400 requests went through");
         assert!((198..=202).contains(&payload), "{payload} of 400");
         assert!(
-            (97..=103).contains(&sq) && (97..=103).contains(&rq),
-            "{sq}, {rq} of 400"
+            others.iter().all(|share| (47..=53).contains(share)),
+            "{others:?} of 400"
         );
     });
 }
 
 fn owner(request: &DmaReadReq) -> u8 {
-    match request.tag.to_u64() {
-        0..=0x7F => tags::PAYLOAD,
-        0x80..=0xBF => tags::SQ,
-        _ => tags::RQ,
-    }
+    let tag = request.tag.to_u64() as u8;
+    let bases = CLIENTS.into_iter().filter(|&base| base <= tag);
+    bases.max().expect("payload's tags begin at 0")
 }
 
 fn count(taken: &[DmaReadReq], base: u8) -> usize {
@@ -132,15 +143,17 @@ fn beats_reach_the_client_of_their_tag() {
             })
             .collect();
         let mut queue: VecDeque<_> = beats.iter().copied().collect();
-        let mut taken = [Vec::new(), Vec::new(), Vec::new()];
+        let mut taken = [const { Vec::new() }; 5];
         let (mut failed, mut cycles) = (0, 0);
         while taken.iter().map(Vec::len).sum::<usize>() < beats.len() {
             // Clients are always ready; one that is not must delay, not lose.
-            let ready: [bool; 3] = std::array::from_fn(|_| cycles < 300 || rng.gen_bool(0.7));
+            let ready: [bool; 5] = std::array::from_fn(|_| cycles < 300 || rng.gen_bool(0.7));
             offer(&mut uut.beat, &queue);
             uut.payload.ready.next = ready[0];
             uut.sq.ready.next = ready[1];
             uut.rq.ready.next = ready[2];
+            uut.tx_pages.ready.next = ready[3];
+            uut.rx_pages.ready.next = ready[4];
             uut.clock.next = false.into();
             settle(&mut uut);
             if cycles < 300 {
@@ -153,12 +166,14 @@ fn beats_reach_the_client_of_their_tag() {
             collect(&uut.payload, ready[0], &mut taken[0]);
             collect(&uut.sq, ready[1], &mut taken[1]);
             collect(&uut.rq, ready[2], &mut taken[2]);
+            collect(&uut.tx_pages, ready[3], &mut taken[3]);
+            collect(&uut.rx_pages, ready[4], &mut taken[4]);
             failed += usize::from(uut.failed.val());
             uut.clock.next = true.into();
             settle(&mut uut);
             cycles += 1;
         }
-        let ranges = [0..0x80, 0x80..0xC0, 0xC0..0x100];
+        let ranges = [0..0x80, 0x80..0xA0, 0xC0..0xE0, 0xA0..0xC0, 0xE0..0x100];
         for (taken, range) in taken.iter().zip(ranges) {
             let own: Vec<DmaReadBeat> = beats
                 .iter()

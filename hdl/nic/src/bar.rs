@@ -37,6 +37,8 @@ pub struct Bar {
     pub access: StreamIn<BarReq>,
     /// Answers to reads.
     pub answer: StreamOut<BarResp>,
+    /// A table's owner has not taken the last write in yet.
+    pub cfg_wait: Signal<In, Bit>,
     /// Configuration bus.
     pub cfg: Signal<Out, CfgWrite>,
     /// Doorbells of SQs.
@@ -75,6 +77,7 @@ impl Bar {
             clock: Signal::default(),
             access: StreamIn::default(),
             answer: StreamOut::default(),
+            cfg_wait: Signal::default(),
             cfg: Signal::default(),
             sq_bell: StreamOut::default(),
             rq_bell: StreamOut::default(),
@@ -121,6 +124,7 @@ impl Logic for Bar {
         StreamIn::<BarReq>::link(&mut self.access, &mut self.decode.access);
         self.decode.hold.next = self.bells.hold.val() | self.answers.almost_full.val();
         self.engine.host_write.next = self.decode.host_write.val();
+        self.engine.wait.next = self.cfg_wait.val();
         self.cfg.next = self.engine.cfg.val();
         self.bells.bell.next = self.decode.bell.val();
         self.bell_rung.next = self.bells.rung.val();

@@ -30,6 +30,8 @@ pub struct NicConfig {
     pub payload_reads_log2: usize,
     /// Beats of 64 bytes in the reorder buffer of payload reads.
     pub payload_buffer_log2: usize,
+    /// Translated pages on chip, for either direction.
+    pub page_cache_log2: usize,
 }
 
 /// A size is outside what the hardware can be generated with.
@@ -59,6 +61,7 @@ impl NicConfig {
         packet_buffer_log2: 9,
         payload_reads_log2: 7,
         payload_buffer_log2: 10,
+        page_cache_log2: 6,
     };
 
     /// For a data centre card: 1024 connections, 4096 regions, 256 KiB of packet buffer.
@@ -73,6 +76,7 @@ impl NicConfig {
         packet_buffer_log2: 12,
         payload_reads_log2: 7,
         payload_buffer_log2: 10,
+        page_cache_log2: 12,
     };
 
     /// Checks every size.
@@ -93,6 +97,7 @@ impl NicConfig {
             // Half of all DMA tags are there for payload.
             ("payload_reads_log2", self.payload_reads_log2, 1, 7),
             ("payload_buffer_log2", self.payload_buffer_log2, 8, 15),
+            ("page_cache_log2", self.page_cache_log2, 1, 16),
         ];
         for (name, value, min, max) in sizes {
             if !(min..=max).contains(&value) {

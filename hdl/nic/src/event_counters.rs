@@ -6,6 +6,7 @@ use ferroce_abi::regs::Counter;
 use ferroce_dma::pcie_engine::PcieEvents;
 use ferroce_emit::prelude::*;
 use ferroce_roce_rx::events::RxEvents;
+use ferroce_rtl::desc::pages::PageEvents;
 
 /// Events of the MAC; they are frames that never reach the receive side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
@@ -18,6 +19,15 @@ pub struct MacEvents {
     pub oversize: Bit,
     /// A frame that found no room.
     pub overflow: Bit,
+}
+
+/// Events of both translators.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct TranslationEvents {
+    /// Payload to be sent.
+    pub tx: PageEvents,
+    /// Payload received.
+    pub rx: PageEvents,
 }
 
 /// Events towards the host.
@@ -72,6 +82,8 @@ pub struct EventCounters {
     pub host: Signal<In, HostEvents>,
     /// Of the PCIe engine.
     pub pcie: Signal<In, PcieEvents>,
+    /// Of the translators.
+    pub pages: Signal<In, TranslationEvents>,
     /// Counter to read.
     pub number: Signal<In, Bits<7>>,
     /// Its value [`ferroce_rtl::ram::RAM_LATENCY`] cycles later.
@@ -80,16 +92,18 @@ pub struct EventCounters {
     mac_now: DFF<MacEvents>,
     host_now: DFF<HostEvents>,
     pcie_now: DFF<PcieEvents>,
+    pages_now: DFF<TranslationEvents>,
 }
 
 impl Logic for EventCounters {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(self, clock, mac_now, host_now, pcie_now);
+        dff_setup!(self, clock, mac_now, host_now, pcie_now, pages_now);
         clock!(self, clock, counters);
         self.mac_now.d.next = self.mac.val();
         self.pcie_now.d.next = self.pcie.val();
         self.host_now.d.next = self.host.val();
+        self.pages_now.d.next = self.pages.val();
         self.counters.number.next = self.number.val();
         self.value.next = self.counters.value.val();
         for k in 0..CELLS {
@@ -215,6 +229,15 @@ impl Logic for EventCounters {
             bit_cast::<16, 1>(self.host_now.q.val().bell_bad.into());
         self.counters.add[Counter::DoorbellsForeign as usize].next =
             bit_cast::<16, 1>(self.host_now.q.val().bell_foreign.into());
+        self.counters.add[Counter::Translations as usize].next =
+            bit_cast::<16, 1>(self.pages_now.q.val().tx.lookup.into())
+                + bit_cast::<16, 1>(self.pages_now.q.val().rx.lookup.into());
+        self.counters.add[Counter::TranslationMisses as usize].next =
+            bit_cast::<16, 1>(self.pages_now.q.val().tx.miss.into())
+                + bit_cast::<16, 1>(self.pages_now.q.val().rx.miss.into());
+        self.counters.add[Counter::TranslationFaults as usize].next =
+            bit_cast::<16, 1>(self.pages_now.q.val().tx.fault.into())
+                + bit_cast::<16, 1>(self.pages_now.q.val().rx.fault.into());
         self.counters.add[Counter::PcieReadTimeouts as usize].next =
             bit_cast::<16, 2>(self.pcie_now.q.val().read_timeouts);
         self.counters.add[Counter::PcieReadsFailed as usize].next =

@@ -1,19 +1,20 @@
 //! Access check against the memory regions.
 
-use ferroce_abi::cfg::field_offset;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
-use ferroce_rtl::desc::cfg::{table, CfgWrite, MrCfg};
 use ferroce_rtl::desc::lookup::{MrAnswer, MrCheck};
+use ferroce_rtl::desc::pages::{Region, RegionWrite};
 use ferroce_rtl::ram::{Ram, RAM_LATENCY};
 
-const FIELDS: &[ferroce_abi::cfg::BitField] = ferroce_abi::cfg::MrCfg::FIELDS;
-const VALID: usize = field_offset(FIELDS, "valid");
-const TAG: usize = field_offset(FIELDS, "tag");
-const PD: usize = field_offset(FIELDS, "pd");
-const ACCESS: usize = field_offset(FIELDS, "access");
-const BASE: usize = field_offset(FIELDS, "base");
-const LEN: usize = field_offset(FIELDS, "len");
+/// Cycles from the region to the answer.
+const COMPARE: usize = 5;
+
+/// What the answer says of the region beside the rights.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+struct Pages {
+    paged: Bit,
+    epoch: Bits<8>,
+}
 
 /// Answers "may `[va, va + len)` be accessed through `key`" in exactly
 /// [`ferroce_rtl::desc::lookup::MR_CHECK_LATENCY`] cycles, one question a cycle.
@@ -25,19 +26,17 @@ const LEN: usize = field_offset(FIELDS, "len");
 pub struct MrChecker {
     /// Clock.
     pub clock: Signal<In, Clock>,
-    /// Configuration bus.
-    pub cfg: Signal<In, CfgWrite>,
+    /// The table's write port.
+    pub write: Signal<In, RegionWrite>,
     /// Question.
     pub check: Signal<In, MrCheck>,
     /// Answer.
     pub answer: Signal<Out, MrAnswer>,
     /// Index bits beyond the table.
     beyond: Constant<Bits<24>>,
-    regions: Ram<MrCfg>,
+    regions: Ram<Region>,
     questions: Delay<MrCheck>,
-    write_valid: DFF<Bit>,
-    write_index: DFF<Bits<16>>,
-    write: DFF<MrCfg>,
+    pages: Delay<Pages>,
     /// The question.
     s1: DFF<MrCheck>,
     /// Rights, and the lower half of the offset in the region.
@@ -68,7 +67,7 @@ pub struct MrChecker {
     s7_fits: DFF<Bit>,
     s7_much_room: DFF<Bit>,
     s8_denied: DFF<Bit>,
-    region: Signal<Local, MrCfg>,
+    region: Signal<Local, Region>,
     asked: Signal<Local, MrCheck>,
 }
 
@@ -82,15 +81,13 @@ impl MrChecker {
         assert!((1..=16).contains(&mrs_log2), "2^{mrs_log2} memory regions");
         Self {
             clock: Signal::default(),
-            cfg: Signal::default(),
+            write: Signal::default(),
             check: Signal::default(),
             answer: Signal::default(),
             beyond: Constant::new((0xFF_FFFF & !((1u64 << mrs_log2) - 1)).into()),
             regions: Ram::new(mrs_log2),
             questions: Delay::new(RAM_LATENCY),
-            write_valid: DFF::default(),
-            write_index: DFF::default(),
-            write: DFF::default(),
+            pages: Delay::new(COMPARE),
             s1: DFF::default(),
             s4_rights: DFF::default(),
             s4_some: DFF::default(),
@@ -135,9 +132,6 @@ impl Logic for MrChecker {
         dff_setup!(
             self,
             clock,
-            write_valid,
-            write_index,
-            write,
             s1,
             s4_rights,
             s4_some,
@@ -164,19 +158,11 @@ impl Logic for MrChecker {
             s7_much_room,
             s8_denied
         );
-        clock!(self, clock, regions, questions);
+        clock!(self, clock, regions, questions, pages);
 
-        self.write_valid.d.next = self.cfg.val().valid & (self.cfg.val().table == table::MR);
-        self.write_index.d.next = self.cfg.val().index;
-        self.write.d.next.valid = self.cfg.val().data.get_bit(VALID);
-        self.write.d.next.tag = self.cfg.val().data.get_bits::<8>(TAG);
-        self.write.d.next.pd = self.cfg.val().data.get_bits::<16>(PD);
-        self.write.d.next.access = self.cfg.val().data.get_bits::<8>(ACCESS);
-        self.write.d.next.base = self.cfg.val().data.get_bits::<64>(BASE);
-        self.write.d.next.len = self.cfg.val().data.get_bits::<64>(LEN);
-        self.regions.wr_valid.next = self.write_valid.q.val();
-        self.regions.wr_addr.next = bit_cast::<20, 16>(self.write_index.q.val());
-        self.regions.wr_data.next = self.write.q.val();
+        self.regions.wr_valid.next = self.write.val().valid;
+        self.regions.wr_addr.next = bit_cast::<20, 16>(self.write.val().index);
+        self.regions.wr_data.next = self.write.val().region;
 
         self.s1.d.next = self.check.val();
         self.regions.rd_addr.next = self.s1.q.val().key.get_bits::<20>(8);
@@ -227,7 +213,11 @@ impl Logic for MrChecker {
             & !(self.s7_rights.q.val()
                 & self.s7_inside.q.val()
                 & (self.s7_much_room.q.val() | self.s7_fits.q.val()));
+        self.pages.data_in.next.paged = self.region.val().paged;
+        self.pages.data_in.next.epoch = self.region.val().epoch;
         self.answer.next.ok = !self.s8_denied.q.val();
+        self.answer.next.paged = self.pages.data_out.val().paged;
+        self.answer.next.epoch = self.pages.data_out.val().epoch;
     }
 }
 

@@ -18,11 +18,14 @@ use ferroce_dma::read_demux::DmaReadDemux;
 use ferroce_dma::tags;
 use ferroce_emit::prelude::*;
 use ferroce_mac_100g::Mac100g;
+use ferroce_mmu::page_translator::PageTranslator;
+use ferroce_mmu::region_writer::RegionWriter;
 use ferroce_roce_rx::{RoceRx, RxSizes};
 use ferroce_roce_tx::roce_tx::{RoceTx, TxSizes};
 use ferroce_rtl::desc::bar::{BarReq, BarResp, CqBell, EqBell, QueueBell};
 use ferroce_rtl::desc::cfg::table;
 use ferroce_rtl::desc::dma::{DmaReadBeat, DmaReadReq, DmaWriteBeat};
+use ferroce_rtl::desc::pages::{PageAnswer, PageReq};
 use ferroce_rtl::desc::rx::{AckJob, CqeJob};
 use ferroce_rtl::desc::tx::{Consumed, Kick, LocalError, Rewind};
 use ferroce_rtl::dma_write_arb3::DmaWriteArb3;
@@ -71,6 +74,9 @@ pub struct Nic {
     rq_cache: WqeCache,
     tx_mrs: MrChecker,
     rx_mrs: MrChecker,
+    regions: RegionWriter,
+    tx_pages: PageTranslator,
+    rx_pages: PageTranslator,
     tx: RoceTx,
     rx: RoceRx,
     mac: Mac100g,
@@ -118,6 +124,9 @@ impl Nic {
             rq_cache: cache(config.rq_window_log2, table::RQ, tags::RQ),
             tx_mrs: MrChecker::new(config.mrs_log2),
             rx_mrs: MrChecker::new(config.mrs_log2),
+            regions: RegionWriter::new(config.mrs_log2),
+            tx_pages: PageTranslator::new(config.mrs_log2, config.page_cache_log2, tags::TX_PAGES),
+            rx_pages: PageTranslator::new(config.mrs_log2, config.page_cache_log2, tags::RX_PAGES),
             tx: RoceTx::new(TxSizes {
                 log2_qps: config.qps_log2,
                 log2_messages: config.retransmit_log2,
@@ -159,6 +168,9 @@ impl Logic for Nic {
         self.rq_cache.clock.next = self.core_clock.val();
         self.tx_mrs.clock.next = self.core_clock.val();
         self.rx_mrs.clock.next = self.core_clock.val();
+        self.regions.clock.next = self.core_clock.val();
+        self.tx_pages.clock.next = self.core_clock.val();
+        self.rx_pages.clock.next = self.core_clock.val();
         self.tx.clock.next = self.core_clock.val();
         self.rx.clock.next = self.core_clock.val();
         self.monitor.clock.next = self.core_clock.val();
@@ -182,8 +194,6 @@ impl Logic for Nic {
         self.events.msix_mask.next = self.msix_mask.val();
         self.sq_cache.cfg.next = self.bar.cfg.val();
         self.rq_cache.cfg.next = self.bar.cfg.val();
-        self.tx_mrs.cfg.next = self.bar.cfg.val();
-        self.rx_mrs.cfg.next = self.bar.cfg.val();
         self.tx.cfg.next = self.bar.cfg.val();
         self.rx.cfg.next = self.bar.cfg.val();
         self.cqes.cfg.next = self.bar.cfg.val();
@@ -191,6 +201,20 @@ impl Logic for Nic {
         StreamOut::<QueueBell>::join(&mut self.bar.rq_bell, &mut self.rq_cache.bell);
         StreamOut::<CqBell>::join(&mut self.bar.cq_bell, &mut self.cqes.bell);
         StreamOut::<EqBell>::join(&mut self.bar.eq_bell, &mut self.events.bell);
+
+        // Memory regions: gone for new accesses first, done when the old ones have left.
+        self.regions.cfg.next = self.bar.cfg.val();
+        self.tx_mrs.write.next = self.regions.region.val();
+        self.rx_mrs.write.next = self.regions.region.val();
+        self.tx_pages.table.next = self.regions.table.val();
+        self.rx_pages.table.next = self.regions.table.val();
+        self.tx.drain.next = self.regions.mark.val();
+        self.rx.drain.next = self.regions.mark.val();
+        self.regions.drained.next = self.tx.drained.val() & self.rx.drained.val();
+        self.tx_pages.flush.next = self.regions.flush.val();
+        self.rx_pages.flush.next = self.regions.flush.val();
+        self.regions.flushing.next = self.tx_pages.flushing.val() | self.rx_pages.flushing.val();
+        self.bar.cfg_wait.next = self.regions.busy.val() | self.rx.hold_configs.val();
 
         // Transmit side and its queues.
         StreamOut::<Kick>::join(&mut self.sq_cache.kick, &mut self.tx.cache_kick);
@@ -225,6 +249,14 @@ impl Logic for Nic {
         self.rx.sq_pub.next.pi = self.sq_cache.window.val().producer;
 
         // Host memory.
+        StreamOut::<PageReq>::join(&mut self.tx.page_req, &mut self.tx_pages.request);
+        StreamOut::<PageAnswer>::join(&mut self.tx_pages.answer, &mut self.tx.page_answer);
+        StreamOut::<PageReq>::join(&mut self.rx.page_req, &mut self.rx_pages.request);
+        StreamOut::<PageAnswer>::join(&mut self.rx_pages.answer, &mut self.rx.page_answer);
+        StreamOut::<DmaReadReq>::join(&mut self.tx_pages.dma_req, &mut self.reads.tx_pages);
+        StreamOut::<DmaReadReq>::join(&mut self.rx_pages.dma_req, &mut self.reads.rx_pages);
+        StreamOut::<DmaReadBeat>::join(&mut self.read_data.tx_pages, &mut self.tx_pages.dma_data);
+        StreamOut::<DmaReadBeat>::join(&mut self.read_data.rx_pages, &mut self.rx_pages.dma_data);
         StreamOut::<DmaReadReq>::join(&mut self.tx.dma_req, &mut self.reads.payload);
         StreamOut::<DmaReadReq>::join(&mut self.sq_cache.dma_request, &mut self.reads.sq);
         StreamOut::<DmaReadReq>::join(&mut self.rq_cache.dma_request, &mut self.reads.rq);
@@ -256,7 +288,8 @@ impl Logic for Nic {
         self.stages.next.sq_kick = self.sq_cache.kick.valid.val() & self.tx.cache_kick.ready.val();
         self.stages.next.wqe_read = self.tx.wqe_read_valid.val();
         self.stages.next.sent = self.tx.sent.val().valid;
-        self.stages.next.payload_read = self.tx.dma_req.valid.val() & self.reads.payload.ready.val();
+        self.stages.next.payload_read =
+            self.tx.dma_req.valid.val() & self.reads.payload.ready.val();
         self.stages.next.tx_frame = self.tx.frame.valid.val() & self.mac.tx.ready.val();
         self.stages.next.rx_frame = self.mac.rx.valid.val() & self.rx.frames.ready.val();
         self.stages.next.payload_write = self.rx.writes.valid.val() & self.writes.in0.ready.val();
@@ -269,6 +302,8 @@ impl Logic for Nic {
         self.monitor.beat.next = self.tx.frame.data.val();
         self.counters.rx.next = self.rx.events.val();
         self.counters.tx.next = self.monitor.events.val();
+        self.counters.pages.next.tx = self.tx_pages.events.val();
+        self.counters.pages.next.rx = self.rx_pages.events.val();
         self.counters.pcie.next = self.pcie.val();
         self.counters.mac.next.bad_fcs = self.mac.rx_bad_fcs.val();
         self.counters.mac.next.runt = self.mac.rx_runt.val();

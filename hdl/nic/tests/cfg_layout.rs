@@ -114,7 +114,11 @@ fn entries_and_structs_agree() {
         pd,
         access,
         base,
-        len
+        len,
+        paged,
+        indirect,
+        page_size,
+        table
     });
 }
 

@@ -2,11 +2,11 @@
 
 mod common;
 
-use common::{cfg_write, connected, random, settle};
+use common::{connected, random, settle};
 use ferroce_emit::on_big_stack;
 use ferroce_nic::mr_check::MrChecker;
-use ferroce_rtl::desc::cfg::{table, CfgWrite};
-use ferroce_rtl::desc::lookup::{MrCheck, MR_CHECK_LATENCY};
+use ferroce_rtl::desc::lookup::{MrAnswer, MrCheck, MR_CHECK_LATENCY};
+use ferroce_rtl::desc::pages::{self, RegionWrite};
 use rand::Rng;
 use std::collections::VecDeque;
 
@@ -40,14 +40,32 @@ fn expected(regions: &[Region], question: &MrCheck) -> bool {
             .is_some_and(|region| region.allows(question))
 }
 
-fn write(index: usize, region: &Region) -> CfgWrite {
-    let words = region.0.to_bits().expect("the region fits its entry");
-    cfg_write(table::MR, index, words)
+fn write(index: usize, region: &Region) -> RegionWrite {
+    let Region(entry) = region;
+    RegionWrite {
+        valid: true,
+        index: (index as u64).into(),
+        region: pages::Region {
+            valid: entry.valid,
+            tag: u64::from(entry.tag).into(),
+            pd: u64::from(entry.pd).into(),
+            access: u64::from(entry.access).into(),
+            base: entry.base.into(),
+            len: entry.len.into(),
+            paged: entry.paged,
+            epoch: epoch(index).into(),
+        },
+    }
+}
+
+/// What the region's answers are to hold.
+fn epoch(index: usize) -> u64 {
+    0xA0 + index as u64
 }
 
 struct Bench {
     uut: MrChecker,
-    asked: VecDeque<Option<bool>>,
+    asked: VecDeque<Option<MrAnswer>>,
     allowed: usize,
     denied: usize,
 }
@@ -62,15 +80,19 @@ impl Bench {
         }
     }
 
-    fn cycle(&mut self, cfg: CfgWrite, question: Option<(MrCheck, bool)>) {
-        self.uut.cfg.next = cfg;
+    fn cycle(&mut self, write: RegionWrite, question: Option<(MrCheck, MrAnswer)>) {
+        self.uut.write.next = write;
         self.uut.check.next = question.map(|(question, _)| question).unwrap_or_default();
         self.uut.clock.next = false.into();
         settle(&mut self.uut);
         self.asked.push_back(question.map(|(_, answer)| answer));
         if let Some(Some(answer)) = self.asked.pop_front() {
-            assert_eq!(self.uut.answer.val().ok, answer);
-            if answer {
+            let got = self.uut.answer.val();
+            assert_eq!(got.ok, answer.ok);
+            if answer.ok && answer.epoch.any() {
+                assert_eq!(got, answer);
+            }
+            if answer.ok {
                 self.allowed += 1;
             } else {
                 self.denied += 1;
@@ -85,18 +107,23 @@ impl Bench {
             self.cycle(write(index, region), None);
         }
         for _ in 0..4 {
-            self.cycle(CfgWrite::default(), None);
+            self.cycle(RegionWrite::default(), None);
         }
     }
 
     fn ask(&mut self, regions: &[Region], question: MrCheck) {
-        let answer = expected(regions, &question);
-        self.cycle(CfgWrite::default(), Some((question, answer)));
+        let index = (question.key.to_u64() >> 8) as usize;
+        let answer = MrAnswer {
+            ok: expected(regions, &question),
+            paged: regions.get(index).is_some_and(|region| region.0.paged),
+            epoch: regions.get(index).map_or(0, |_| epoch(index)).into(),
+        };
+        self.cycle(RegionWrite::default(), Some((question, answer)));
     }
 
     fn finish(&mut self) {
         for _ in 0..MR_CHECK_LATENCY {
-            self.cycle(CfgWrite::default(), None);
+            self.cycle(RegionWrite::default(), None);
         }
     }
 }
@@ -109,6 +136,7 @@ fn region(base: u64, len: u64) -> Region {
         access: 0b0111,
         base,
         len,
+        ..ferroce_abi::cfg::MrCfg::default()
     })
 }
 
@@ -228,6 +256,7 @@ fn random_questions_are_answered_in_every_cycle() {
                     rng.gen::<u64>() >> rng.gen_range(0..64),
                     rng.gen::<u64>() >> width,
                 );
+                slot.0.paged = rng.gen();
                 slot.0.valid = rng.gen_bool(0.9);
                 slot.0.pd = rng.gen_range(6..8);
             }

@@ -3,13 +3,15 @@
 use crate::completer::Completer;
 use crate::control::RxControl;
 use crate::events::RxEvents;
-use crate::mover::Mover;
+use crate::mover::{Mover, BEATS_BEHIND};
 use crate::packet_buffer::{PacketBuffer, DEFAULT_LOG2_BEATS};
 use crate::parse::RxParse;
 use ferroce_emit::prelude::*;
+use ferroce_mmu::drain::Drain;
 use ferroce_rtl::desc::cfg::CfgWrite;
 use ferroce_rtl::desc::dma::DmaWriteBeat;
 use ferroce_rtl::desc::lookup::{MrAnswer, MrCheck, WqeData, WqeRead};
+use ferroce_rtl::desc::pages::{PageAnswer, PageReq};
 use ferroce_rtl::desc::rx::{AckInfo, AckJob, CqeJob, RqPub, RxMeta, Verdict};
 use ferroce_rtl::desc::tx::{
     CompleterPub, Consumed, Kick, LocalError, Rewind, SenderPub, SentWrite, SqPub,
@@ -59,6 +61,16 @@ pub struct RoceRx {
     pub mr_check: Signal<Out, MrCheck>,
     /// Its answer, `MR_CHECK_LATENCY` cycles later.
     pub mr_answer: Signal<In, MrAnswer>,
+    /// Pages of payload.
+    pub page_req: StreamOut<PageReq>,
+    /// Their places, in the same order.
+    pub page_answer: StreamIn<PageAnswer>,
+    /// Write no `RESPONDER` entry.
+    pub hold_configs: Signal<Out, Bit>,
+    /// Begin to wait until no region is used any more that had gone before.
+    pub drain: Signal<In, Bit>,
+    /// It is so.
+    pub drained: Signal<Out, Bit>,
     /// ACKs and NAKs to be sent.
     pub acks: StreamOut<AckJob>,
     /// Payload to host memory.
@@ -90,6 +102,7 @@ pub struct RoceRx {
     control: RxControl,
     mover: Mover,
     completer: Completer,
+    drains: Drain,
     out_events: DFF<RxEvents>,
 }
 
@@ -110,6 +123,11 @@ impl RoceRx {
             rq_consumed: StreamOut::default(),
             mr_check: Signal::default(),
             mr_answer: Signal::default(),
+            page_req: StreamOut::default(),
+            page_answer: StreamIn::default(),
+            hold_configs: Signal::default(),
+            drain: Signal::default(),
+            drained: Signal::default(),
             acks: StreamOut::default(),
             writes: StreamOut::default(),
             rx_cqes: StreamOut::default(),
@@ -128,6 +146,7 @@ impl RoceRx {
             control: RxControl::new(sizes.log2_qps),
             mover: Mover::default(),
             completer: Completer::new(sizes.log2_qps, sizes.log2_window),
+            drains: Drain::new(0, BEATS_BEHIND),
             out_events: DFF::default(),
         }
     }
@@ -143,7 +162,7 @@ impl Logic for RoceRx {
     #[kernel]
     fn update(&mut self) {
         dff_setup!(self, clock, out_events);
-        clock!(self, clock, parse, buffer, control, mover, completer);
+        clock!(self, clock, parse, buffer, control, mover, completer, drains);
 
         self.parse.cfg.next = self.cfg.val();
         self.parse.frames.data.next = self.frames.data.val();
@@ -160,6 +179,17 @@ impl Logic for RoceRx {
         self.control.wqe_data.next = self.rq_data.val();
         self.mr_check.next = self.control.mr_check.val();
         self.control.mr_answer.next = self.mr_answer.val();
+        StreamOut::<PageReq>::link(&mut self.page_req, &mut self.control.page_req);
+        StreamIn::<PageAnswer>::link(&mut self.page_answer, &mut self.control.page_answer);
+        self.hold_configs.next = self.control.hold_configs.val();
+        // A frame enters before its region is looked at and leaves when its payload is on its way to the host.
+        self.drains.mark.next = self.drain.val();
+        self.drains.stalled_before.next = false;
+        self.drains.entered.next =
+            self.buffer.packets.valid.val() & self.control.packets.ready.val();
+        self.drains.left.next = self.mover.done.val();
+        self.drains.stalled_behind.next = self.mover.stalled.val();
+        self.drained.next = self.drains.drained.val();
         StreamOut::<AckJob>::link(&mut self.acks, &mut self.control.acks);
         StreamOut::<Consumed>::link(&mut self.rq_consumed, &mut self.control.consumed);
 

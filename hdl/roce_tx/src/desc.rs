@@ -1,6 +1,7 @@
 //! Descriptors that only the transmit pipeline's own blocks exchange.
 
 use ferroce_emit::prelude::*;
+use ferroce_rtl::desc::pages::Via;
 use ferroce_rtl::desc::tx::TxPkt;
 use ferroce_rtl::header::InsertPlan;
 
@@ -19,10 +20,12 @@ pub struct Visit {
 /// Payload of one packet, to be read from host memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct FetchReq {
-    /// Host address of the first byte.
+    /// Address of the first byte.
     pub addr: Bits<64>,
     /// Bytes, 1 to 4096.
     pub len: Bits<13>,
+    /// Whether that is a virtual address.
+    pub via: Via,
 }
 
 /// A packet of the sender, and where it comes from.
@@ -36,6 +39,8 @@ pub struct Request {
     pub turn: Bits<8>,
     /// Changes with every configuration of the QP.
     pub life: Bits<8>,
+    /// By which region its payload goes.
+    pub via: Via,
 }
 
 /// A QP was configured: packets of other lives are not sent any more.

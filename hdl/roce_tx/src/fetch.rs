@@ -3,11 +3,13 @@
 use crate::desc::{FetchJob, FetchReq, Fetched};
 use crate::fetch_collect::FetchCollect;
 use crate::fetch_issue::{FetchIssue, FetchOrder};
+use crate::fetch_pages::FetchPages;
 use crate::fetch_read::FetchRead;
 use crate::fetch_release::FetchRelease;
 use crate::fetch_split::{FetchPart, FetchSplit};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::dma::{DmaReadBeat, DmaReadReq};
+use ferroce_rtl::desc::pages::{PageAnswer, PageReq};
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 
 /// Reorder buffer (log2 of beats): 64 KiB. 100 Gb/s and a round trip of 900 ns have 11 KiB under way;
@@ -20,7 +22,7 @@ pub const DEFAULT_LOG2_TAGS: usize = 7;
 /// Fetches payloads in the order of `from`. `fetched` says of each that all of it has arrived; `job` says whether it is wanted, and then
 /// `payload` has its beats.
 ///
-/// Nothing here waits for anything later: reads are issued when there is room for their answers, answers are always
+/// Nothing here waits for anything later: pages are looked up by a translator that waits for host memory alone, reads are issued when there is room for their answers, answers are always
 /// taken, and room is freed in the order of issue.
 #[derive(LogicBlock, Module)]
 pub struct PayloadFetch {
@@ -28,6 +30,10 @@ pub struct PayloadFetch {
     pub clock: Signal<In, Clock>,
     /// Payloads to fetch.
     pub from: StreamIn<FetchReq>,
+    /// Pages wanted.
+    pub page_req: StreamOut<PageReq>,
+    /// Their places, in the same order.
+    pub page_answer: StreamIn<PageAnswer>,
     /// DMA reads.
     pub dma_req: StreamOut<DmaReadReq>,
     /// Their answers; those to other tags are ignored.
@@ -39,6 +45,7 @@ pub struct PayloadFetch {
     /// Beats of those that are wanted, address-aligned.
     pub payload: StreamOut<Bits<512>>,
     split: FetchSplit,
+    pages: FetchPages,
     issue: FetchIssue,
     collect: FetchCollect,
     release: FetchRelease,
@@ -56,12 +63,15 @@ impl PayloadFetch {
         Self {
             clock: Signal::default(),
             from: StreamIn::default(),
+            page_req: StreamOut::default(),
+            page_answer: StreamIn::default(),
             dma_req: StreamOut::default(),
             dma_data: StreamIn::default(),
             fetched: StreamOut::default(),
             job: StreamIn::default(),
             payload: StreamOut::default(),
             split: FetchSplit::default(),
+            pages: FetchPages::default(),
             issue: FetchIssue::new(tag_base, log2_tags, log2_beats),
             collect: FetchCollect::new(tag_base, log2_tags),
             release: FetchRelease::new(log2_tags),
@@ -80,9 +90,12 @@ impl Default for PayloadFetch {
 impl Logic for PayloadFetch {
     #[kernel]
     fn update(&mut self) {
-        clock!(self, clock, split, issue, collect, release, read);
+        clock!(self, clock, split, pages, issue, collect, release, read);
         StreamIn::<FetchReq>::link(&mut self.from, &mut self.split.from);
-        StreamOut::<FetchPart>::join(&mut self.split.to, &mut self.issue.part);
+        StreamOut::<FetchPart>::join(&mut self.split.to, &mut self.pages.from);
+        StreamOut::<PageReq>::link(&mut self.page_req, &mut self.pages.page_req);
+        StreamIn::<PageAnswer>::link(&mut self.page_answer, &mut self.pages.page_answer);
+        StreamOut::<FetchPart>::join(&mut self.pages.to, &mut self.issue.part);
         self.issue.freed.next = self.read.freed.val();
         StreamOut::<DmaReadReq>::link(&mut self.dma_req, &mut self.issue.dma_req);
         StreamOut::<FetchOrder>::join(&mut self.issue.order, &mut self.release.order);

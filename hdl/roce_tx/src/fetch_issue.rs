@@ -18,6 +18,8 @@ pub struct FetchOrder {
     pub beats: Bits<7>,
     /// Last part of its packet.
     pub last: Bit,
+    /// Not read, has no tag, and fails.
+    pub fault: Bit,
 }
 
 /// Where a tag's beats go in the reorder buffer.
@@ -32,7 +34,7 @@ pub struct FetchBase {
 }
 
 /// Reserve before issue: a read goes out when its tag is free and the reorder buffer has room for all of its beats. Tags are used
-/// in a circle, so the order FIFO, with a place for each, is also the tag counter.
+/// in a circle, so the order FIFO, with a place for each, is also the tag counter. A part without a page takes its room, as if it were read, and fails in its turn.
 #[derive(LogicBlock, Module)]
 pub struct FetchIssue {
     /// Clock.
@@ -60,6 +62,7 @@ pub struct FetchIssue {
     orders: SyncFifo<FetchOrder>,
     open: Signal<Local, Bit>,
     go: Signal<Local, Bit>,
+    reads: Signal<Local, Bit>,
     taken: Signal<Local, Bits<16>>,
 }
 
@@ -99,6 +102,7 @@ impl FetchIssue {
             orders: SyncFifo::new(log2_tags),
             open: Signal::default(),
             go: Signal::default(),
+            reads: Signal::default(),
             taken: Signal::default(),
         }
     }
@@ -122,7 +126,8 @@ impl Logic for FetchIssue {
         self.part.ready.next = self.open.val();
         self.go.next = self.open.val() & self.part.valid.val();
 
-        self.reqs.input.valid.next = self.go.val();
+        self.reads.next = self.go.val() & !self.part.data.val().fault;
+        self.reqs.input.valid.next = self.reads.val();
         self.reqs.input.data.next.addr = self.part.data.val().addr;
         self.reqs.input.data.next.len = self.part.data.val().len;
         self.reqs.input.data.next.tag = self.tag_base.val() | self.tag.q.val();
@@ -131,14 +136,17 @@ impl Logic for FetchIssue {
         self.orders.input.valid.next = self.go.val();
         self.orders.input.data.next.beats = self.part.data.val().beats;
         self.orders.input.data.next.last = self.part.data.val().last;
-        self.base_reg.d.next.valid = self.go.val();
+        self.orders.input.data.next.fault = self.part.data.val().fault;
+        self.base_reg.d.next.valid = self.reads.val();
         self.base_reg.d.next.tag = self.tag.q.val();
         self.base_reg.d.next.base = self.place.q.val();
         self.base.next = self.base_reg.q.val();
 
+        if self.reads.val() {
+            self.tag.d.next = (self.tag.q.val() + 1) & self.tag_mask.val();
+        }
         self.taken.next = 0.into();
         if self.go.val() {
-            self.tag.d.next = (self.tag.q.val() + 1) & self.tag_mask.val();
             self.place.d.next = self.place.q.val() + bit_cast::<16, 7>(self.part.data.val().beats);
             self.taken.next = bit_cast::<16, 7>(self.part.data.val().beats);
         }

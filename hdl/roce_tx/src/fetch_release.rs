@@ -44,6 +44,8 @@ pub struct FetchRelease {
     part_failed: DFF<Bit>,
     complete: SyncFifo<Fetched>,
     wanted_lap: Signal<Local, Bit>,
+    /// The oldest part was never read.
+    fault: Signal<Local, Bit>,
     go: Signal<Local, Bit>,
     finish: Signal<Local, Bit>,
 }
@@ -66,6 +68,7 @@ impl FetchRelease {
             part_failed: DFF::default(),
             complete: SyncFifo::new(FIFO_LOG2),
             wanted_lap: Signal::default(),
+            fault: Signal::default(),
             go: Signal::default(),
             finish: Signal::default(),
         }
@@ -97,11 +100,16 @@ impl Logic for FetchRelease {
             self.arrived.q.val() & self.order.valid.val() & self.complete.input.ready.val();
         self.finish.next = self.go.val() & self.order.data.val().last;
         self.order.ready.next = self.go.val();
-        self.failed.d.next = self.results.rd_data.val().err | self.part_failed.q.val();
-        self.arrived.d.next = self.results.rd_data.val().lap == self.wanted_lap.val();
+        self.fault.next = self.order.valid.val() & self.order.data.val().fault;
+        self.failed.d.next =
+            self.results.rd_data.val().err | self.part_failed.q.val() | self.fault.val();
+        self.arrived.d.next =
+            (self.results.rd_data.val().lap == self.wanted_lap.val()) | self.fault.val();
         if self.go.val() {
             self.arrived.d.next = false;
-            self.head.d.next = self.head.q.val() + 1;
+            if !self.fault.val() {
+                self.head.d.next = self.head.q.val() + 1;
+            }
             self.beats.d.next = self.order.data.val().beats;
             self.part_failed.d.next = self.failed.q.val();
         }

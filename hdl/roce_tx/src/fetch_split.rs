@@ -2,6 +2,7 @@
 
 use crate::desc::FetchReq;
 use ferroce_emit::prelude::*;
+use ferroce_rtl::desc::pages::Via;
 use ferroce_rtl::skid::Skid;
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 
@@ -21,6 +22,10 @@ pub struct FetchPart {
     pub beats: Bits<7>,
     /// Last part of its packet.
     pub last: Bit,
+    /// Whether `addr` is virtual.
+    pub via: Via,
+    /// It can't be read: its page is not there.
+    pub fault: Bit,
 }
 
 /// One or two parts a packet, one a cycle. The boundary is a multiple of the beat, so the beats of both parts in a row are
@@ -107,6 +112,8 @@ impl Logic for FetchSplit {
         self.parts.input.data.next.addr = self.req2.q.val().addr;
         self.parts.input.data.next.len = self.req2.q.val().len;
         self.parts.input.data.next.beats = self.whole_beats2.q.val();
+        self.parts.input.data.next.via = self.req2.q.val().via;
+        self.parts.input.data.next.fault = false;
         self.parts.input.data.next.last = !self.crosses2.q.val() | self.second.q.val();
         if self.second.q.val() {
             self.parts.input.data.next.addr = bit_cast::<64, 52>(self.next_page2.q.val()) << 12;

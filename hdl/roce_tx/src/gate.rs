@@ -3,6 +3,8 @@
 use crate::desc::{FetchError, FetchJob, FetchReq, Fetched, LifeWrite, Request};
 use crate::gate_filter::GateFilter;
 use ferroce_emit::prelude::*;
+use ferroce_mmu::drain::Drain;
+use ferroce_rtl::desc::pages::Via;
 use ferroce_rtl::desc::tx::{LocalError, TxPkt};
 use ferroce_rtl::skid::Skid;
 use ferroce_rtl::stream::{StreamIn, StreamOut};
@@ -10,6 +12,10 @@ use ferroce_rtl::sync_fifo::SyncFifo;
 
 /// Packets that wait for their payload: one for each DMA tag at most, as many as there are.
 const WAITING_LOG2: usize = 7;
+
+/// Cycles in which the sender's chunks of packets, all that were made when a drain began, become packets if the gate takes them: 32 chunks of up to 16
+/// packets and a cycle or two between them.
+const CHUNK_CYCLES: u64 = 1023;
 
 /// A request and whether it has any payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
@@ -22,6 +28,8 @@ pub struct WaitingPkt {
     pub turn: Bits<8>,
     /// See [`Request`].
     pub life: Bits<8>,
+    /// See [`Request`].
+    pub via: Via,
     /// Its length is not 0.
     pub has_payload: Bit,
 }
@@ -51,9 +59,14 @@ pub struct TxGate {
     pub local_error: StreamOut<LocalError>,
     /// The payload of a packet could not be read.
     pub error: Signal<Out, FetchError>,
+    /// Every region that had gone before the last `drain` is used no more.
+    pub drained: Signal<Out, Bit>,
+    /// Begin to wait for that.
+    pub drain: Signal<In, Bit>,
     arrived: Skid<WaitingPkt>,
     waiting: SyncFifo<WaitingPkt>,
     filter: GateFilter,
+    drains: Drain,
     has_payload: Signal<Local, Bit>,
     head_has_payload: Signal<Local, Bit>,
 }
@@ -72,6 +85,9 @@ impl TxGate {
             to: StreamOut::default(),
             local_error: StreamOut::default(),
             error: Signal::default(),
+            drained: Signal::default(),
+            drain: Signal::default(),
+            drains: Drain::new(CHUNK_CYCLES, 0),
             arrived: Skid::default(),
             waiting: SyncFifo::new(WAITING_LOG2),
             filter: GateFilter::new(log2_qps),
@@ -91,11 +107,12 @@ impl Default for TxGate {
 impl Logic for TxGate {
     #[kernel]
     fn update(&mut self) {
-        clock!(self, clock, arrived, waiting, filter);
+        clock!(self, clock, arrived, waiting, filter, drains);
         self.arrived.input.data.next.pkt = self.from.data.val().pkt;
         self.arrived.input.data.next.wqe = self.from.data.val().wqe;
         self.arrived.input.data.next.turn = self.from.data.val().turn;
         self.arrived.input.data.next.life = self.from.data.val().life;
+        self.arrived.input.data.next.via = self.from.data.val().via;
         self.arrived.input.data.next.has_payload = self.from.data.val().pkt.len != 0;
         self.arrived.input.valid.next = self.from.valid.val();
         self.from.ready.next = self.arrived.input.ready.val();
@@ -104,6 +121,7 @@ impl Logic for TxGate {
         self.has_payload.next = self.arrived.output.data.val().has_payload;
         self.fetch.data.next.addr = self.arrived.output.data.val().pkt.addr;
         self.fetch.data.next.len = self.arrived.output.data.val().pkt.len;
+        self.fetch.data.next.via = self.arrived.output.data.val().via;
         self.fetch.valid.next = self.arrived.output.valid.val()
             & self.has_payload.val()
             & self.waiting.input.ready.val();
@@ -128,6 +146,14 @@ impl Logic for TxGate {
         self.fetched.ready.next = self.filter.item.ready.val()
             & self.waiting.output.valid.val()
             & self.head_has_payload.val();
+
+        // A packet leaves with all of its payload read.
+        self.drains.mark.next = self.drain.val();
+        self.drains.stalled_before.next = self.from.valid.val() & !self.arrived.input.ready.val();
+        self.drains.entered.next = self.from.valid.val() & self.arrived.input.ready.val();
+        self.drains.left.next = self.filter.item.valid.val() & self.filter.item.ready.val();
+        self.drains.stalled_behind.next = false;
+        self.drained.next = self.drains.drained.val();
 
         self.filter.life.next = self.life.val();
         StreamOut::<FetchJob>::link(&mut self.job, &mut self.filter.job);

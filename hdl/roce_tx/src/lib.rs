@@ -6,6 +6,7 @@ pub mod desc;
 pub mod fetch;
 pub mod fetch_collect;
 pub mod fetch_issue;
+pub mod fetch_pages;
 pub mod fetch_read;
 pub mod fetch_release;
 pub mod fetch_split;

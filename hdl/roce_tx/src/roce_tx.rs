@@ -13,6 +13,7 @@ use ferroce_rtl::crc::IcrcInsert;
 use ferroce_rtl::desc::cfg::CfgWrite;
 use ferroce_rtl::desc::dma::{DmaReadBeat, DmaReadReq};
 use ferroce_rtl::desc::lookup::{MrAnswer, MrCheck, WqeData, WqeRead};
+use ferroce_rtl::desc::pages::{PageAnswer, PageReq};
 use ferroce_rtl::desc::rx::AckJob;
 use ferroce_rtl::desc::tx::{
     CompleterPub, Consumed, Kick, LocalError, Rewind, SenderPub, SentWrite, TxPkt, VisitDone,
@@ -88,6 +89,14 @@ pub struct RoceTx {
     pub publish: Signal<Out, SenderPub>,
     /// Messages begun, for the retransmit table.
     pub sent: Signal<Out, SentWrite>,
+    /// Pages of payload.
+    pub page_req: StreamOut<PageReq>,
+    /// Their places, in the same order.
+    pub page_answer: StreamIn<PageAnswer>,
+    /// Begin to wait until no region is used any more that had gone before.
+    pub drain: Signal<In, Bit>,
+    /// It is so.
+    pub drained: Signal<Out, Bit>,
     /// Payload reads.
     pub dma_req: StreamOut<DmaReadReq>,
     /// Their answers; those to other tags are ignored.
@@ -132,6 +141,10 @@ impl RoceTx {
             error: StreamOut::default(),
             publish: Signal::default(),
             sent: Signal::default(),
+            page_req: StreamOut::default(),
+            page_answer: StreamIn::default(),
+            drain: Signal::default(),
+            drained: Signal::default(),
             dma_req: StreamOut::default(),
             dma_data: StreamIn::default(),
             fetch_error: Signal::default(),
@@ -189,6 +202,10 @@ impl Logic for RoceTx {
         StreamOut::<FetchReq>::join(&mut self.gate.fetch, &mut self.fetch.from);
         StreamOut::<Fetched>::join(&mut self.fetch.fetched, &mut self.gate.fetched);
         StreamOut::<FetchJob>::join(&mut self.gate.job, &mut self.fetch.job);
+        StreamOut::<PageReq>::link(&mut self.page_req, &mut self.fetch.page_req);
+        StreamIn::<PageAnswer>::link(&mut self.page_answer, &mut self.fetch.page_answer);
+        self.gate.drain.next = self.drain.val();
+        self.drained.next = self.gate.drained.val();
         StreamOut::<DmaReadReq>::link(&mut self.dma_req, &mut self.fetch.dma_req);
         StreamIn::<DmaReadBeat>::link(&mut self.dma_data, &mut self.fetch.dma_data);
         self.fetch_error.next = self.gate.error.val();

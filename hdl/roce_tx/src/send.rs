@@ -244,7 +244,7 @@ impl Logic for TxSend {
         self.commit.gate.next = self.gate_to_commit.data_out.val();
         self.commit.wqe.next = self.wqe_to_commit.data_out.val();
         self.commit.plan.next = self.packet.plan.val();
-        self.commit.mr_ok.next = self.mr_answer.val().ok;
+        self.commit.mr.next = self.mr_answer.val();
         self.publish.next = self.commit.publish.val();
         self.sent.next = self.commit.sent.val();
 

@@ -2,9 +2,10 @@
 
 use crate::send_desc::{SendContext, SendGate, SendPlan, TxChunk};
 use crate::send_state::{HighWrite, StateWrite};
+use ferroce_abi::mr::Key;
 use ferroce_abi::wqe::flags;
 use ferroce_emit::prelude::*;
-use ferroce_rtl::desc::lookup::WqeData;
+use ferroce_rtl::desc::lookup::{MrAnswer, WqeData};
 use ferroce_rtl::desc::tx::{Consumed, Kick, LocalError, SenderPub, SentWrite, VisitDone};
 
 /// Cycles from the inputs to the outputs.
@@ -29,8 +30,8 @@ pub struct TxSendCommit {
     pub wqe: Signal<In, WqeData>,
     /// What to send of it.
     pub plan: Signal<In, SendPlan>,
-    /// The SGE lies in its memory region.
-    pub mr_ok: Signal<In, Bit>,
+    /// Whether the SGE lies in its memory region, and how its addresses are to be taken.
+    pub mr: Signal<In, MrAnswer>,
     /// New state.
     pub write: Signal<Out, StateWrite>,
     /// New furthest position.
@@ -61,6 +62,7 @@ pub struct TxSendCommit {
     pub kick_push: Signal<Out, Bit>,
     context1: DFF<SendContext>,
     wqe1: DFF<WqeData>,
+    mr1: DFF<MrAnswer>,
     plan1: DFF<SendPlan>,
     send1: DFF<Bit>,
     fail1: DFF<Bit>,
@@ -93,6 +95,7 @@ impl Logic for TxSendCommit {
             clock,
             context1,
             wqe1,
+            mr1,
             plan1,
             send1,
             fail1,
@@ -115,10 +118,11 @@ impl Logic for TxSendCommit {
         // Decision.
         self.context1.d.next = self.context.val();
         self.wqe1.d.next = self.wqe.val();
+        self.mr1.d.next = self.mr.val();
         self.plan1.d.next = self.plan.val();
         self.real.next = self.context.val().item.visit & !self.context.val().item.bounce;
         self.ready.next = self.real.val() & self.gate.val().open & self.wqe.val().avail;
-        self.bad.next = (self.plan.val().status != 0) | !self.mr_ok.val();
+        self.bad.next = (self.plan.val().status != 0) | !self.mr.val().ok;
         self.send1.d.next = self.ready.val() & !self.bad.val();
         self.fail1.d.next = self.ready.val() & self.bad.val();
         self.skip1.d.next = self.real.val() & self.gate.val().skip;
@@ -211,6 +215,9 @@ impl Logic for TxSendCommit {
         self.chunk2.d.next.imm = self.wqe1.q.val().imm;
         self.chunk2.d.next.bytes = self.plan1.q.val().bytes;
         self.chunk2.d.next.addr = self.plan1.q.val().addr;
+        self.chunk2.d.next.via.paged = self.mr1.q.val().paged;
+        self.chunk2.d.next.via.epoch = self.mr1.q.val().epoch;
+        self.chunk2.d.next.via.mr = self.wqe1.q.val().lkey.get_bits::<16>(Key::TAG_BITS);
         self.send2.d.next = self.send1.q.val();
         self.chunk.next = self.chunk2.q.val();
         self.chunk_push.next = self.send2.q.val();

@@ -103,6 +103,7 @@ impl Logic for TxSendCut {
         self.requests.input.data.next.wqe = self.rest.q.val().wqe;
         self.requests.input.data.next.turn = self.rest.q.val().turn;
         self.requests.input.data.next.life = self.rest.q.val().life;
+        self.requests.input.data.next.via = self.rest.q.val().via;
         StreamOut::<Request>::link(&mut self.request, &mut self.requests.output);
     }
 }

@@ -1,6 +1,7 @@
 //! What the stages of the sender hand to each other.
 
 use ferroce_emit::prelude::*;
+use ferroce_rtl::desc::pages::Via;
 
 /// Where a QP's sender stands; written by the last stage only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
@@ -182,6 +183,8 @@ pub struct TxChunk {
     pub imm: Bits<32>,
     /// Payload bytes of all packets.
     pub bytes: Bits<13>,
-    /// Host address of the payload.
+    /// Address of the payload.
     pub addr: Bits<64>,
+    /// By which region it goes.
+    pub via: Via,
 }

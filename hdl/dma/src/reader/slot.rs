@@ -8,9 +8,9 @@ use ferroce_emit::prelude::*;
 
 /// Slots for payload reads (log2), from 0 on: 128 pieces of 256 bytes are a round trip of 2.6 us at 100 Gb/s.
 pub const PAYLOAD_LOG2: usize = 7;
-/// Slots for SQ WQE reads (log2), from 128 on: as many as the client has tags.
+/// Slots for SQ WQE reads and page walks of transmit (log2), from 128 on: as many as the two have tags.
 pub const SQ_LOG2: usize = 6;
-/// Slots for RQ WQE reads (log2), from 192 on.
+/// Slots for RQ WQE reads and page walks of receive (log2), from 192 on.
 pub const RQ_LOG2: usize = 6;
 /// Slots of all classes (log2): all tags of eight bits.
 pub const SLOTS_LOG2: usize = 8;

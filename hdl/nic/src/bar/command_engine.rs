@@ -48,13 +48,15 @@ pub enum Phase {
 
 /// The command engine: knows of a command which tables it writes and in which QP states it is allowed, which
 /// `ferroce_abi` says, and nothing of its meaning. It is done only `CFG_SPACING` cycles after its last
-/// write, when every pipeline has taken it in.
+/// write, when every pipeline has taken it in; an owner that needs longer says so with `wait`.
 #[derive(LogicBlock, Module)]
 pub struct CommandEngine {
     /// Clock.
     pub clock: Signal<In, Clock>,
     /// Writes of the host.
     pub host_write: Signal<In, MailboxWrite>,
+    /// A table's owner has not taken the last write in yet.
+    pub wait: Signal<In, Bit>,
     /// Status register.
     pub status: Signal<Out, Bits<32>>,
     /// Object register.
@@ -108,6 +110,7 @@ impl CommandEngine {
         Self {
             clock: Signal::default(),
             host_write: Signal::default(),
+            wait: Signal::default(),
             status: Signal::default(),
             object: Signal::default(),
             cfg: Signal::default(),
@@ -286,7 +289,9 @@ impl Logic for CommandEngine {
             // Write.
             _ => {
                 self.write.d.next.valid = self.cycle.q.val() == WRITE_AT;
-                if self.cycle.q.val() == STEP_END {
+                if (self.cycle.q.val() == STEP_END) & self.wait.val() {
+                    self.cycle.d.next = STEP_END.into();
+                } else if self.cycle.q.val() == STEP_END {
                     self.tables.d.next = self.tables.q.val() >> 4;
                     self.block.d.next = self.block.q.val() + 1;
                     self.finish.next =

@@ -16,7 +16,10 @@ pub fn ident(config: &NicConfig) -> Bits<IDENT_BITS> {
     let registers = [
         (regs::MAGIC, regs::MAGIC_VALUE),
         (regs::VERSION, regs::VERSION_VALUE),
-        (regs::FEATURES, regs::feature::RC | regs::feature::EVENTS),
+        (
+            regs::FEATURES,
+            regs::feature::RC | regs::feature::EVENTS | regs::feature::PAGES,
+        ),
         (regs::NUM_QPS, 1 << config.qps_log2),
         (regs::NUM_CQS, 1 << config.cqs_log2),
         (regs::NUM_MRS, 1 << config.mrs_log2),

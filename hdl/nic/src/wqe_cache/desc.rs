@@ -7,7 +7,7 @@ pub const MAX_WINDOW_LOG2: usize = 8;
 /// Longest burst, log2 of WQEs: those of a 4 KiB page.
 pub const MAX_BURST_LOG2: usize = 6;
 /// Tags of one cache, log2: so many bursts of different QPs may be in flight.
-pub const TAGS_LOG2: usize = 6;
+pub const TAGS_LOG2: usize = 5;
 
 /// A burst has arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
@@ -15,7 +15,7 @@ pub struct BurstDone {
     /// QP index.
     pub qp: Bits<14>,
     /// The burst's tag.
-    pub tag: Bits<6>,
+    pub tag: Bits<5>,
     /// WQEs of the burst.
     pub count: Bits<7>,
     /// The read failed.

@@ -30,11 +30,11 @@ pub struct WqeFetch {
     /// A job may be started: a tag and a place in the request FIFO are kept for it.
     pub open: Signal<Out, Bit>,
     /// Tags of bursts that were dealt with; always ready.
-    pub freed: StreamIn<Bits<6>>,
+    pub freed: StreamIn<Bits<5>>,
     /// A burst is requested in this cycle.
     pub burst_valid: Signal<Out, Bit>,
     /// Its tag.
-    pub burst_tag: Signal<Out, Bits<6>>,
+    pub burst_tag: Signal<Out, Bits<5>>,
     /// The burst.
     pub burst: Signal<Out, Burst>,
     /// Read requests.
@@ -46,10 +46,10 @@ pub struct WqeFetch {
     rings: Ram<RingCfg>,
     jobs: Delay<FetchJob>,
     /// Free tags; as many places as tags.
-    tags: SyncFifo<Bits<6>>,
+    tags: SyncFifo<Bits<5>>,
     requests: SyncFifo<DmaReadReq>,
     /// Fills `tags` once after power-up.
-    first_tag: DFF<Bits<7>>,
+    first_tag: DFF<Bits<6>>,
     open_now: DFF<Bit>,
     /// What was posted, window room, index in ring.
     s1_valid: DFF<Bit>,
@@ -233,7 +233,7 @@ impl Logic for WqeFetch {
         self.requests.input.data.next.addr = self.s4_addr.q.val();
         self.requests.input.data.next.len = bit_cast::<13, 7>(self.s4_count.q.val()) << 6;
         self.requests.input.data.next.tag =
-            self.tag_base.val() | bit_cast::<8, 6>(self.tags.output.data.val());
+            self.tag_base.val() | bit_cast::<8, 5>(self.tags.output.data.val());
         // Only the host writes WQEs.
         self.requests.input.data.next.ordered = false;
         StreamOut::<DmaReadReq>::link(&mut self.request, &mut self.requests.output);
@@ -241,12 +241,12 @@ impl Logic for WqeFetch {
         self.tags.input.valid.next = self.freed.valid.val();
         self.tags.input.data.next = self.freed.data.val();
         self.freed.ready.next = true;
-        if !self.first_tag.q.val().get_bit(6) {
+        if !self.first_tag.q.val().get_bit(TAGS_LOG2) {
             self.first_tag.d.next = self.first_tag.q.val() + 1;
             self.tags.input.valid.next = true;
-            self.tags.input.data.next = self.first_tag.q.val().get_bits::<6>(0);
+            self.tags.input.data.next = self.first_tag.q.val().get_bits::<5>(0);
         }
-        self.open_now.d.next = self.first_tag.q.val().get_bit(6)
+        self.open_now.d.next = self.first_tag.q.val().get_bit(TAGS_LOG2)
             & (self.tags.used.val() > JOBS_UNDER_WAY as u64)
             & !self.requests.almost_full.val();
         self.open.next = self.open_now.q.val();

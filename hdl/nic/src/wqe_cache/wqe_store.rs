@@ -55,7 +55,7 @@ pub struct WqeStore {
     /// A burst was requested in this cycle.
     pub burst_valid: Signal<In, Bit>,
     /// Its tag.
-    pub burst_tag: Signal<In, Bits<6>>,
+    pub burst_tag: Signal<In, Bits<5>>,
     /// The burst.
     pub burst: Signal<In, Burst>,
     /// Data of the bursts; always ready.
@@ -79,7 +79,7 @@ pub struct WqeStore {
     beats: Lutram<Bits<6>>,
     /// The beat.
     b1_valid: DFF<Bit>,
-    b1_tag: DFF<Bits<6>>,
+    b1_tag: DFF<Bits<5>>,
     b1_last: DFF<Bit>,
     b1_err: DFF<Bit>,
     b1_wqe: DFF<StoredWqe>,
@@ -172,7 +172,7 @@ impl Logic for WqeStore {
         // Beats into slots.
         self.beat.ready.next = true;
         self.b1_valid.d.next = self.beat.valid.val();
-        self.b1_tag.d.next = self.beat.data.val().tag.get_bits::<6>(0);
+        self.b1_tag.d.next = self.beat.data.val().tag.get_bits::<5>(0);
         self.b1_last.d.next = self.beat.data.val().last;
         self.b1_err.d.next = self.beat.data.val().err;
         self.b1_wqe.d.next.opcode = self.beat.data.val().data.get_bits::<8>(wqe::OPCODE * BYTE);
@@ -192,12 +192,12 @@ impl Logic for WqeStore {
         self.b1_wqe.d.next.sge_len = self.beat.data.val().data.get_bits::<32>(SGE_LENGTH * BYTE);
 
         self.bursts.wr_valid.next = self.burst_valid.val();
-        self.bursts.wr_addr.next = bit_cast::<20, 6>(self.burst_tag.val());
+        self.bursts.wr_addr.next = bit_cast::<20, 5>(self.burst_tag.val());
         self.bursts.wr_data.next = self.burst.val();
-        self.bursts.rd_addr.next = bit_cast::<20, 6>(self.b1_tag.q.val());
-        self.beats.rd_addr.next = bit_cast::<20, 6>(self.b1_tag.q.val());
+        self.bursts.rd_addr.next = bit_cast::<20, 5>(self.b1_tag.q.val());
+        self.beats.rd_addr.next = bit_cast::<20, 5>(self.b1_tag.q.val());
         self.beats.wr_valid.next = self.b1_valid.q.val();
-        self.beats.wr_addr.next = bit_cast::<20, 6>(self.b1_tag.q.val());
+        self.beats.wr_addr.next = bit_cast::<20, 5>(self.b1_tag.q.val());
         self.beats.wr_data.next = self.beats.rd_data.val() + 1;
         if self.b1_last.q.val() {
             self.beats.wr_data.next = 0.into();

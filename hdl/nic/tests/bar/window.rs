@@ -17,7 +17,10 @@ fn identification_tells_the_sizes() {
         for (register, value) in [
             (regs::MAGIC, regs::MAGIC_VALUE),
             (regs::VERSION, regs::VERSION_VALUE),
-            (regs::FEATURES, regs::feature::RC | regs::feature::EVENTS),
+            (
+                regs::FEATURES,
+                regs::feature::RC | regs::feature::EVENTS | regs::feature::PAGES,
+            ),
             (regs::NUM_QPS, 8),
             (regs::NUM_CQS, 4),
             (regs::NUM_MRS, 16),

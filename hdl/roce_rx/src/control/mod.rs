@@ -6,6 +6,7 @@ mod rq_guard;
 mod rx_control;
 mod rx_entry;
 mod rx_front;
+mod rx_pages;
 mod rx_place;
 mod rx_verdict;
 
@@ -15,5 +16,6 @@ pub use rq_guard::{RqGuard, RqPosition};
 pub use rx_control::RxControl;
 pub use rx_entry::{Op, ResponderEntry, RxEntry};
 pub use rx_front::RxFront;
+pub use rx_pages::RxPages;
 pub use rx_place::RxPlace;
 pub use rx_verdict::RxVerdict;

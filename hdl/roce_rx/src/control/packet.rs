@@ -145,8 +145,16 @@ pub struct Decided {
 /// Where the payload goes, beside [`Decided`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct Placed {
-    /// Host address.
+    /// Address; of a region with a page table virtual until its page was found.
     pub addr: Bits<64>,
+    /// Bits 63:12 of the address behind the next 4 KiB boundary.
+    pub page2: Bits<52>,
+    /// Index of the region that the payload goes to.
+    pub mr: Bits<16>,
+    /// The region does not allow it.
+    pub denied: Bit,
+    /// Its page is not there.
+    pub fault: Bit,
     /// SEND: the receive WQE is malformed or not there.
     pub bad_wqe: Bit,
     /// SEND: the message is longer than the buffer.

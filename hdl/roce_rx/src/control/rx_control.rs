@@ -3,12 +3,14 @@
 use crate::control::responder_loop::ResponderLoop;
 use crate::control::rq_guard::RqGuard;
 use crate::control::rx_front::RxFront;
+use crate::control::rx_pages::RxPages;
 use crate::control::rx_place::RxPlace;
-use crate::control::rx_verdict::RxVerdict;
+use crate::control::rx_verdict::{RxVerdict, DEAD_LEAD};
 use crate::events::ControlEvents;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::cfg::CfgWrite;
 use ferroce_rtl::desc::lookup::{MrAnswer, MrCheck, WqeData, WqeRead};
+use ferroce_rtl::desc::pages::{PageAnswer, PageReq};
 use ferroce_rtl::desc::rx::{AckInfo, AckJob, RqPub, RxMeta, Verdict};
 use ferroce_rtl::desc::tx::Consumed;
 use ferroce_rtl::stream::{StreamIn, StreamOut};
@@ -16,13 +18,13 @@ use ferroce_rtl::sync_fifo::SyncFifo;
 
 /// Log2 of the places of each output FIFO.
 const LOG2_OUTPUT: usize = 6;
-/// Places that must be free to start a packet. The pipeline has 26 cycles and holds a packet every second one;
-/// configuration writes, which do not wait, come 64 cycles apart.
-const OUTPUT_RESERVE: usize = 24;
+/// Places that must be free to let a packet go to its verdict: what is on the way from there, and a cycle of `stop`.
+const OUTPUT_RESERVE: usize = DEAD_LEAD + 6;
 
-/// One packet every two cycles, in order, whatever the QPs. Packets start while every output FIFO has room
-/// for all that are under way, so the pipeline itself never stops. The outputs drain into blocks that do not wait for
-/// the receive side: the mover, the transmit side, the completer, the RQ WQE cache.
+/// One packet every two cycles, in order, whatever the QPs. Packets start while there is room for all that are under way where
+/// they wait for their pages ([`RxPages`]), and leave there while every output FIFO has room, so the pipelines themselves never stop. The outputs drain into blocks that do not wait for
+/// the receive side: the mover, the transmit side, the completer, the RQ WQE cache. Page walks
+/// wait for host memory only.
 #[derive(LogicBlock, Module)]
 pub struct RxControl {
     /// Clock.
@@ -41,6 +43,12 @@ pub struct RxControl {
     pub mr_check: Signal<Out, MrCheck>,
     /// Its answer.
     pub mr_answer: Signal<In, MrAnswer>,
+    /// Pages of payload.
+    pub page_req: StreamOut<PageReq>,
+    /// Their places, in the same order.
+    pub page_answer: StreamIn<PageAnswer>,
+    /// Write no `RESPONDER` entry.
+    pub hold_configs: Signal<Out, Bit>,
     /// One verdict a frame, to the mover.
     pub verdicts: StreamOut<Verdict>,
     /// ACKs and NAKs to be sent.
@@ -55,12 +63,13 @@ pub struct RxControl {
     front: RxFront,
     progress: ResponderLoop,
     place: RxPlace,
+    pages: RxPages,
     judge: RxVerdict,
     verdict_fifo: SyncFifo<Verdict>,
     ack_fifo: SyncFifo<AckJob>,
     response_fifo: SyncFifo<AckInfo>,
     consumed_fifo: SyncFifo<Consumed>,
-    hold: DFF<Bit>,
+    stop: DFF<Bit>,
 }
 
 impl RxControl {
@@ -79,6 +88,9 @@ impl RxControl {
             wqe_data: Signal::default(),
             mr_check: Signal::default(),
             mr_answer: Signal::default(),
+            page_req: StreamOut::default(),
+            page_answer: StreamIn::default(),
+            hold_configs: Signal::default(),
             verdicts: StreamOut::default(),
             acks: StreamOut::default(),
             responses: StreamOut::default(),
@@ -88,12 +100,13 @@ impl RxControl {
             front: RxFront::new(log2_qps),
             progress: ResponderLoop::new(log2_qps),
             place: RxPlace::default(),
+            pages: RxPages::default(),
             judge: RxVerdict::new(log2_qps),
             verdict_fifo: SyncFifo::new_with_reserve(LOG2_OUTPUT, OUTPUT_RESERVE),
             ack_fifo: SyncFifo::new_with_reserve(LOG2_OUTPUT, OUTPUT_RESERVE),
             response_fifo: SyncFifo::new_with_reserve(LOG2_OUTPUT, OUTPUT_RESERVE),
             consumed_fifo: SyncFifo::new_with_reserve(LOG2_OUTPUT, OUTPUT_RESERVE),
-            hold: DFF::default(),
+            stop: DFF::default(),
         }
     }
 }
@@ -108,8 +121,8 @@ impl Default for RxControl {
 impl Logic for RxControl {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(self, clock, hold);
-        clock!(self, clock, guard, front, progress, place, judge);
+        dff_setup!(self, clock, stop);
+        clock!(self, clock, guard, front, progress, place, pages, judge);
         clock!(
             self,
             clock,
@@ -118,7 +131,7 @@ impl Logic for RxControl {
             response_fifo,
             consumed_fifo
         );
-        self.hold.d.next = self.verdict_fifo.almost_full.val()
+        self.stop.d.next = self.verdict_fifo.almost_full.val()
             | self.ack_fifo.almost_full.val()
             | self.response_fifo.almost_full.val()
             | self.consumed_fifo.almost_full.val();
@@ -132,17 +145,23 @@ impl Logic for RxControl {
         StreamOut::<RxMeta>::join(&mut self.guard.released, &mut self.front.packets);
         self.front.cfg.next = self.cfg.val();
         self.front.rq_pub.next = self.rq_pub.val();
-        self.front.hold.next = self.hold.q.val();
+        self.front.hold.next = self.pages.hold.val();
         self.progress.rd_qp.next = self.front.rd_qp.val();
         self.progress.checked.next = self.front.checked.val();
         self.place.decided.next = self.progress.decided.val();
         self.wqe_read.next = self.place.wqe_read.val();
         self.place.wqe_data.next = self.wqe_data.val();
         self.mr_check.next = self.place.mr_check.val();
-        self.judge.dead_qp.next = self.place.dead_qp.val();
-        self.judge.packet.next = self.place.packet.val();
-        self.judge.placed.next = self.place.placed.val();
-        self.judge.mr_answer.next = self.mr_answer.val();
+        self.pages.packet_in.next = self.place.packet.val();
+        self.pages.placed_in.next = self.place.placed.val();
+        self.pages.mr_answer.next = self.mr_answer.val();
+        self.pages.stop.next = self.stop.q.val();
+        self.hold_configs.next = self.pages.hold_configs.val();
+        StreamOut::<PageReq>::link(&mut self.page_req, &mut self.pages.page_req);
+        StreamIn::<PageAnswer>::link(&mut self.page_answer, &mut self.pages.page_answer);
+        self.judge.dead_qp.next = self.pages.dead_qp.val();
+        self.judge.packet.next = self.pages.packet.val();
+        self.judge.placed.next = self.pages.placed.val();
         self.events.next = self.judge.events.val();
 
         self.verdict_fifo.input.data.next = self.judge.verdict.val();

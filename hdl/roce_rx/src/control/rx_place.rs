@@ -1,15 +1,13 @@
 //! Where payload goes: receive buffer or R_Key, and whether it may.
 
 use crate::control::packet::{Decided, Placed};
-use ferroce_abi::mr::Access;
+use ferroce_abi::mr::{Access, Key};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
 use ferroce_rtl::desc::lookup::{MrCheck, WqeData, WqeRead, MR_CHECK_LATENCY, WQE_READ_LATENCY};
 
 /// Cycles from `decided` to `placed` and the MR check's answer: WQE read, address, question, answer.
 pub const PLACE_LATENCY: usize = WQE_READ_LATENCY + 2 + MR_CHECK_LATENCY;
-/// Cycles by which `dead_qp` is ahead of `placed`: the latency of the RAM that is read there.
-pub const DEAD_LEAD: usize = ferroce_rtl::rmw_ram::RMW_LATENCY;
 
 const LOCAL_WRITE: u64 = Access::LOCAL_WRITE.bits() as u64;
 const REMOTE_WRITE: u64 = Access::REMOTE_WRITE.bits() as u64;
@@ -29,15 +27,12 @@ pub struct RxPlace {
     pub wqe_data: Signal<In, WqeData>,
     /// MR check; its answer is valid with `placed`.
     pub mr_check: Signal<Out, MrCheck>,
-    /// QP of the packet that comes out [`DEAD_LEAD`] cycles later.
-    pub dead_qp: Signal<Out, Bits<14>>,
     /// Packets, [`PLACE_LATENCY`] cycles later.
     pub packet: Signal<Out, Decided>,
     /// Their place.
     pub placed: Signal<Out, Placed>,
     during_read: Delay<Decided>,
     during_check: Delay<Decided>,
-    to_end: Delay<Decided>,
     write_sum: DFF<Bits<64>>,
     total_sum: DFF<Bits<32>>,
     write_addr: Delay<Bits<64>>,
@@ -62,12 +57,10 @@ impl Default for RxPlace {
             wqe_read: Signal::default(),
             wqe_data: Signal::default(),
             mr_check: Signal::default(),
-            dead_qp: Signal::default(),
             packet: Signal::default(),
             placed: Signal::default(),
             during_read: Delay::new(WQE_READ_LATENCY),
-            during_check: Delay::new(PLACE_LATENCY - DEAD_LEAD - WQE_READ_LATENCY),
-            to_end: Delay::new(DEAD_LEAD),
+            during_check: Delay::new(PLACE_LATENCY - WQE_READ_LATENCY),
             write_sum: DFF::default(),
             total_sum: DFF::default(),
             write_addr: Delay::new(WQE_READ_LATENCY - 1),
@@ -106,7 +99,6 @@ impl Logic for RxPlace {
             clock,
             during_read,
             during_check,
-            to_end,
             write_addr,
             total,
             placed_delay
@@ -141,7 +133,9 @@ impl Logic for RxPlace {
         // Ask.
         self.placed6.d.next = self.placed5.q.val();
         self.check6.d.next.pd = self.d5.q.val().pd;
+        self.placed6.d.next.mr = self.d5.q.val().rkey.get_bits::<16>(Key::TAG_BITS);
         if self.d5.q.val().class.send {
+            self.placed6.d.next.mr = self.lkey5.q.val().get_bits::<16>(Key::TAG_BITS);
             self.check6.d.next.key = self.lkey5.q.val();
             self.check6.d.next.va = self.placed5.q.val().addr;
             self.check6.d.next.access = LOCAL_WRITE.into();
@@ -159,9 +153,7 @@ impl Logic for RxPlace {
         self.placed_delay.data_in.next = self.placed6.q.val();
 
         self.during_check.data_in.next = self.during_read.data_out.val();
-        self.to_end.data_in.next = self.during_check.data_out.val();
-        self.dead_qp.next = self.during_check.data_out.val().qp;
-        self.packet.next = self.to_end.data_out.val();
+        self.packet.next = self.during_check.data_out.val();
         self.placed.next = self.placed_delay.data_out.val();
     }
 }

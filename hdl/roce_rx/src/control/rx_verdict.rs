@@ -4,7 +4,6 @@ use crate::control::packet::{Decided, Placed};
 use crate::events::ControlEvents;
 use ferroce_abi::cqe::{flags, Status, WcOpcode};
 use ferroce_emit::prelude::*;
-use ferroce_rtl::desc::lookup::MrAnswer;
 use ferroce_rtl::desc::rx::{AckInfo, AckJob, Verdict};
 use ferroce_rtl::desc::tx::Consumed;
 use ferroce_rtl::rmw_ram::RmwRam;
@@ -33,6 +32,9 @@ const WITH_IMM_BIT: usize = flags::WITH_IMM.trailing_zeros() as usize;
 /// Where in the CQE flags "solicited" is.
 const SOLICITED_BIT: usize = flags::SOLICITED.trailing_zeros() as usize;
 
+/// Cycles by which `dead_qp` is ahead of its packet: the latency of the RAM that is read there.
+pub const DEAD_LEAD: usize = ferroce_rtl::rmw_ram::RMW_LATENCY;
+
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 struct Outcome {
@@ -42,6 +44,8 @@ struct Outcome {
     bad: Bit,
     /// Came for a QP in error.
     late: Bit,
+    /// A WRITE, which has no receive WQE to report a failure with.
+    write: Bit,
     /// Failed for want of rights (WRITE).
     access: Bit,
     /// Failed at a malformed receive WQE.
@@ -63,10 +67,8 @@ pub struct RxVerdict {
     pub dead_qp: Signal<In, Bits<14>>,
     /// Packets.
     pub packet: Signal<In, Decided>,
-    /// Their place.
+    /// Their place, and whether it may be written.
     pub placed: Signal<In, Placed>,
-    /// Whether it may be written.
-    pub mr_answer: Signal<In, MrAnswer>,
     /// Verdict, two cycles later.
     pub verdict: Signal<Out, Verdict>,
     /// `verdict` is valid.
@@ -115,7 +117,6 @@ impl RxVerdict {
             dead_qp: Signal::default(),
             packet: Signal::default(),
             placed: Signal::default(),
-            mr_answer: Signal::default(),
             verdict: Signal::default(),
             verdict_valid: Signal::default(),
             ack: Signal::default(),
@@ -179,7 +180,10 @@ impl Logic for RxVerdict {
         // The loop: everything that can fail has failed or not by now.
         self.p.next = self.packet.val();
         self.failed.next = self.p.val().accept
-            & (!self.mr_answer.val().ok | self.placed.val().bad_wqe | self.placed.val().too_long);
+            & (self.placed.val().denied
+                | self.placed.val().fault
+                | self.placed.val().bad_wqe
+                | self.placed.val().too_long);
         self.dead.rd_valid.next = true;
         self.dead.rd_addr.next = bit_cast::<20, 14>(self.dead_qp.val());
         self.dead.wr_addr.next = bit_cast::<20, 14>(self.p.val().qp);
@@ -193,7 +197,9 @@ impl Logic for RxVerdict {
         self.o1.d.next.good = self.p.val().accept & !self.failed.val() & self.live.val();
         self.o1.d.next.bad = (self.failed.val() | self.p.val().fatal) & self.live.val();
         self.o1.d.next.late = self.dead.rd_data.val();
-        self.o1.d.next.access = self.p.val().accept & self.p.val().class.write;
+        self.o1.d.next.write = self.p.val().accept & self.p.val().class.write;
+        self.o1.d.next.access =
+            self.p.val().accept & self.p.val().class.write & !self.placed.val().fault;
         self.o1.d.next.wqe = self.p.val().accept & self.placed.val().bad_wqe;
         self.o1.d.next.length =
             self.p.val().accept & !self.placed.val().bad_wqe & self.placed.val().too_long;
@@ -210,6 +216,7 @@ impl Logic for RxVerdict {
         self.out_packet.d.next = self.d.val().packet;
         self.out_verdict.d.next.place = self.o.val().good & self.d.val().len.any();
         self.out_verdict.d.next.addr = self.placed1.q.val().addr;
+        self.out_verdict.d.next.page2 = self.placed1.q.val().page2;
         self.out_verdict.d.next.len = self.d.val().len;
         self.out_verdict.d.next.hdr_len = self.d.val().hdr_len;
         self.out_verdict.d.next.beats = self.d.val().beats;
@@ -232,7 +239,7 @@ impl Logic for RxVerdict {
         self.out_verdict.d.next.status = 0.into();
         self.out_verdict.d.next.has_cqe = self.o.val().good & self.receives.val();
         // A failure is reported where there is a receive WQE to report it with.
-        if self.o.val().bad & !self.o.val().access {
+        if self.o.val().bad & !self.o.val().write {
             self.out_verdict.d.next.has_cqe = true;
             if self.o.val().wqe {
                 self.out_verdict.d.next.status = LOC_QP_OP.into();
@@ -267,6 +274,7 @@ impl Logic for RxVerdict {
         if self.d.val().gap {
             self.out_ack.d.next.syndrome = NAK_SEQUENCE.into();
         }
+        // A page that is not there is no fault of the peer's: remote operational error.
         if self.o.val().bad {
             self.out_ack.d.next.msn = self.d.val().msn_before;
             self.out_ack.d.next.syndrome = NAK_OPERATIONAL.into();

@@ -8,4 +8,4 @@ mod payload_mover;
 pub use move_job::{MoveJob, MoveLabel, MovedBeat};
 pub use move_plan::MovePlan;
 pub use move_writes::MoveWrites;
-pub use payload_mover::Mover;
+pub use payload_mover::{Mover, BEATS_BEHIND};

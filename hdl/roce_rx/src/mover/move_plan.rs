@@ -24,7 +24,6 @@ struct Draft {
     /// Number of the frame's first beat.
     head: Bits<16>,
     hdr_len: Bits<7>,
-    page: Bits<52>,
     /// Bytes of the first write beat before the payload.
     offset: Bits<6>,
     /// Bytes up to the 4 KiB boundary.
@@ -109,7 +108,7 @@ impl Logic for MovePlan {
         }
         self.draft1.d.next.head = self.head.q.val();
         self.draft1.d.next.hdr_len = self.v.val().hdr_len;
-        self.draft1.d.next.page = self.v.val().addr.get_bits::<52>(12);
+        self.draft1.d.next.job.page2 = self.v.val().page2;
         self.draft1.d.next.offset = self.v.val().addr.get_bits::<6>(0);
         self.draft1.d.next.to_boundary =
             bits::<13>(4096) - bit_cast::<13, 12>(self.v.val().addr.get_bits::<12>(0));
@@ -136,7 +135,6 @@ impl Logic for MovePlan {
         self.draft2.d.next.job.len2 = self.draft1.q.val().job.len - self.draft1.q.val().to_boundary;
         self.draft2.d.next.job.first_beats =
             bits::<7>(64) - bit_cast::<7, 6>(self.draft1.q.val().job.addr.get_bits::<6>(6));
-        self.draft2.d.next.job.page2 = self.draft1.q.val().page + 1;
 
         self.draft3.d.next = self.draft2.q.val();
         if self.draft2.q.val().job.split {

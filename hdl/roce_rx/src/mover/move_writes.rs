@@ -20,6 +20,8 @@ pub struct MoveWrites {
     pub label: Signal<Out, MoveLabel>,
     /// Number of the oldest beat still needed.
     pub freed: Signal<Out, Bits<16>>,
+    /// The last step of a frame.
+    pub done: Signal<Out, Bit>,
     present: DFF<MoveJob>,
     /// Write beats of the first write to come after this one.
     first_left: DFF<Bits<7>>,
@@ -55,6 +57,7 @@ impl Logic for MoveWrites {
                 self.second.d.next = true;
             }
         }
+        self.done.next = self.step.val().valid & self.step.val().last;
         if self.step.val().valid & self.step.val().last {
             self.free_ptr.d.next = self.present.q.val().freed;
         }

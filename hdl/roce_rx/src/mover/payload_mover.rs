@@ -13,6 +13,8 @@ use ferroce_rtl::sync_fifo::SyncFifo;
 /// Log2 of the beats that wait for the write arbiter: more than the pipeline holds, so that it is never
 /// stopped while the arbiter takes a beat a cycle.
 const LOG2_BEATS: usize = 5;
+/// Cycles without a stall in which every beat that has been read leaves the mover: those of its output FIFO, and the way to it.
+pub const BEATS_BEHIND: u64 = (1 << LOG2_BEATS) + STRIP_LATENCY as u64 + 16;
 /// Log2 of the CQEs that wait for the CQE writer.
 const LOG2_READY_CQES: usize = 4;
 // Every CQE on the way has its place.
@@ -38,6 +40,10 @@ pub struct Mover {
     pub cqes: StreamOut<CqeJob>,
     /// Bytes of a write whose first beat was taken in the cycle before, else 0.
     pub payload_bytes: Signal<Out, Bits<13>>,
+    /// A frame has been read out of the packet buffer.
+    pub done: Signal<Out, Bit>,
+    /// A beat waits for the write arbiter or for the place of a CQE.
+    pub stalled: Signal<Out, Bit>,
     plan: MovePlan,
     strip: HeaderStrip<MoveLabel>,
     cut: MoveWrites,
@@ -61,6 +67,8 @@ impl Default for Mover {
             writes: StreamOut::default(),
             cqes: StreamOut::default(),
             payload_bytes: Signal::default(),
+            done: Signal::default(),
+            stalled: Signal::default(),
             plan: MovePlan::default(),
             strip: HeaderStrip::default(),
             cut: MoveWrites::default(),
@@ -95,6 +103,7 @@ impl Logic for Mover {
         self.cut.step.next = self.strip.step.val();
         self.strip.side_in.next = self.cut.label.val();
         self.freed.next = self.cut.freed.val();
+        self.done.next = self.cut.done.val();
         self.rd_addr.next = self.strip.rd_addr.val();
         self.strip.rd_data.next = self.rd_data.val();
         self.beat_fifo.input.data.next.beat.data = self.strip.data_out.val();
@@ -116,6 +125,7 @@ impl Logic for Mover {
         self.writes.valid.next = self.may_go.val() & !self.item.val().empty;
         self.gone.next = self.may_go.val() & (self.item.val().empty | self.writes.ready.val());
         self.beat_fifo.output.ready.next = self.gone.val();
+        self.stalled.next = self.beat_fifo.output.valid.val() & !self.gone.val();
         self.cqe_fifo.input.data.next = self.plan.cqes.data.val();
         self.cqe_fifo.input.valid.next = self.gone.val() & self.item.val().cqe;
         self.plan.cqes.ready.next = self.gone.val() & self.item.val().cqe;

@@ -196,4 +196,12 @@ pub struct MrCfg {
     pub base: Bits<64>,
     /// Bytes.
     pub len: Bits<64>,
+    /// Its addresses go through a page table.
+    pub paged: Bit,
+    /// The table has two levels.
+    pub indirect: Bit,
+    /// Page size: 0 is 4 KiB, 1 is 64 KiB, 2 is 2 MiB.
+    pub page_size: Bits<2>,
+    /// Where the entry of virtual address 0 would be.
+    pub table: Bits<64>,
 }

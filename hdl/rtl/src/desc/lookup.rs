@@ -64,4 +64,8 @@ pub struct MrCheck {
 pub struct MrAnswer {
     /// Access is allowed.
     pub ok: Bit,
+    /// The region's addresses go through its page table.
+    pub paged: Bit,
+    /// The region's epoch, for [`crate::desc::pages::PageReq`].
+    pub epoch: Bits<8>,
 }

@@ -8,5 +8,6 @@ pub mod bar;
 pub mod cfg;
 pub mod dma;
 pub mod lookup;
+pub mod pages;
 pub mod rx;
 pub mod tx;

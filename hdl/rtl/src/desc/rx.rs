@@ -95,6 +95,8 @@ pub struct Verdict {
     pub place: Bit,
     /// Host address, checked against its MR.
     pub addr: Bits<64>,
+    /// Bits 63:12 of the host address of what lies behind the next 4 KiB boundary.
+    pub page2: Bits<52>,
     /// Bytes, 1 to 4096.
     pub len: Bits<13>,
     /// Byte offset of the payload in the frame.

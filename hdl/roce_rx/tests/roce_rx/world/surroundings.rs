@@ -38,6 +38,7 @@ impl World {
         };
         MrAnswer {
             ok: len == 0 || self.regions.iter().any(|region| inside(&region)),
+            ..MrAnswer::default()
         }
     }
 

@@ -315,6 +315,7 @@ impl World {
         let check: MrCheck = self.sim.get("mr_check");
         self.checks.push_back(MrAnswer {
             ok: self.sim.high("mr_check_valid") && self.allows(&check),
+            ..MrAnswer::default()
         });
 
         if self.sim.taken("dma_req") {
