@@ -3,6 +3,7 @@
 use crate::axis::{CcBeat, CqBeat, RcBeat, RqBeat};
 use crate::completer::CqAccess;
 use crate::desc::{PcieLimits, RqTlp};
+use crate::reader::read_budget::COMPLETION_HEADERS;
 use crate::reader::requester_rx::{RequesterRx, DEFAULT_LOG2_TIMEOUT};
 use crate::requester::requester_tx::RequesterTx;
 use ferroce_emit::prelude::*;
@@ -72,6 +73,15 @@ impl PcieEngine {
     /// As [`RequesterRx::new`].
     #[must_use]
     pub fn new(straddle: bool, log2_timeout: usize) -> Self {
+        Self::with_headers(straddle, log2_timeout, COMPLETION_HEADERS)
+    }
+
+    /// [`Self::new`] for a block that can hold `headers` completions of 64 bytes: reads are under way for so many lines at most.
+    ///
+    /// # Panics
+    /// As [`RequesterRx::with_headers`].
+    #[must_use]
+    pub fn with_headers(straddle: bool, log2_timeout: usize, headers: usize) -> Self {
         Self {
             clock: Signal::default(),
             rq: StreamOut::default(),
@@ -88,7 +98,7 @@ impl PcieEngine {
             answer: StreamIn::default(),
             events: Signal::default(),
             tx: RequesterTx::new(straddle),
-            rx: RequesterRx::new(log2_timeout),
+            rx: RequesterRx::with_headers(log2_timeout, headers),
             completer: CqAccess::default(),
         }
     }

@@ -23,6 +23,7 @@ pub mod delay;
 pub mod desc;
 pub mod dma_write_arb2;
 pub mod dma_write_arb3;
+pub mod dword_spread;
 pub mod fifo_ram;
 pub mod flow_gate;
 pub mod frame_arb4;

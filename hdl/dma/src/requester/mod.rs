@@ -3,7 +3,6 @@
 //! [`WriteSplit`](write_split::WriteSplit) cuts writes and stores their TLPs, [`ReadGate`](read_gate::ReadGate) holds reads back
 //! while they must not leave, [`RqPack`](rq_pack::RqPack) puts both into beats.
 
-pub mod dword_spread;
 pub mod pack_merge;
 pub mod pack_steps;
 pub mod read_credit;

@@ -1,9 +1,9 @@
 //! Data path of packing.
 
-use super::dword_spread::DwordSpread;
 use super::tlp::PackStep;
 use crate::desc::request;
 use ferroce_emit::prelude::*;
+use ferroce_rtl::dword_spread::DwordSpread;
 
 /// Cycles from a step to its RQ beat.
 pub const MERGE_LATENCY: usize = 3;
@@ -23,6 +23,10 @@ pub struct PackMerge {
     step1: DFF<PackStep>,
     by1: DFF<Bits<512>>,
     descriptor: DFF<Bits<128>>,
+    /// Descriptor of the read that rides along; it is in lanes 8 to 11 of the RQ beat, or of the rest.
+    rider: DFF<Bits<128>>,
+    rider_in_beat: DFF<Bit>,
+    rider_in_rest: DFF<Bit>,
     /// Lanes of the RQ beat that come from the payload beat, and from before.
     new_lanes: DFF<Bits<16>>,
     old_lanes: DFF<Bits<16>>,
@@ -48,6 +52,12 @@ pub struct PackMerge {
     low: Signal<Local, Bits<512>>,
     high: Signal<Local, Bits<512>>,
     rest_low: Signal<Local, Bits<512>>,
+    ridden: Signal<Local, Bits<512>>,
+    rest_ridden: Signal<Local, Bits<512>>,
+    rides_in_beat: Signal<Local, Bit>,
+    rides_in_rest: Signal<Local, Bit>,
+    beat_lanes: Signal<Local, Bits<16>>,
+    rest_lanes: Signal<Local, Bits<16>>,
 }
 
 impl Default for PackMerge {
@@ -61,6 +71,9 @@ impl Default for PackMerge {
             step1: DFF::default(),
             by1: DFF::default(),
             descriptor: DFF::default(),
+            rider: DFF::default(),
+            rider_in_beat: DFF::default(),
+            rider_in_rest: DFF::default(),
             new_lanes: DFF::default(),
             old_lanes: DFF::default(),
             rest_new: DFF::default(),
@@ -83,6 +96,12 @@ impl Default for PackMerge {
             low: Signal::default(),
             high: Signal::default(),
             rest_low: Signal::default(),
+            ridden: Signal::default(),
+            rest_ridden: Signal::default(),
+            rides_in_beat: Signal::default(),
+            rides_in_rest: Signal::default(),
+            beat_lanes: Signal::default(),
+            rest_lanes: Signal::default(),
         }
     }
 }
@@ -91,8 +110,24 @@ impl Logic for PackMerge {
     #[kernel]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, by4, step1, by1, descriptor, new_lanes, old_lanes, rest_new, rest_old,
-            at_lane0, at_lane8, in_rest, rest, out
+            self,
+            clock,
+            by4,
+            step1,
+            by1,
+            descriptor,
+            rider,
+            rider_in_beat,
+            rider_in_rest,
+            new_lanes,
+            old_lanes,
+            rest_new,
+            rest_old,
+            at_lane0,
+            at_lane8,
+            in_rest,
+            rest,
+            out
         );
         // Rotation.
         self.fours.next = self.step.val().rotate.get_bits::<2>(2);
@@ -128,6 +163,21 @@ impl Logic for PackMerge {
             | (bit_cast::<128, 11>(self.step1.q.val().dwords) << 64)
             | (bit_cast::<128, 4>(self.kind.val()) << 75)
             | (bit_cast::<128, 8>(self.step1.q.val().tag) << 96);
+        self.rider.d.next = (bit_cast::<128, 62>(self.step1.q.val().ride_addr) << 2)
+            | (bit_cast::<128, 11>(self.step1.q.val().ride_dwords) << 64)
+            | (bit_cast::<128, 8>(self.step1.q.val().ride_tag) << 96);
+        self.rides_in_beat.next = self.step1.q.val().ride & !self.step1.q.val().ride_rest;
+        self.rides_in_rest.next = self.step1.q.val().ride & self.step1.q.val().ride_rest;
+        self.rider_in_beat.d.next = self.rides_in_beat.val();
+        self.rider_in_rest.d.next = self.rides_in_rest.val();
+        self.beat_lanes.next = self.ones.val();
+        if self.rides_in_beat.val() {
+            self.beat_lanes.next = 0xF0FF.into();
+        }
+        self.rest_lanes.next = self.ones.val();
+        if self.rides_in_rest.val() {
+            self.rest_lanes.next = 0xF0FF.into();
+        }
         self.from_lanes.next = self.ones.val() << self.step1.q.val().from;
         self.descriptor_lanes.next = 0.into();
         if self.step1.q.val().sop {
@@ -137,16 +187,18 @@ impl Logic for PackMerge {
             }
         }
         // A rest is kept until the next step.
-        self.new_lanes.d.next = self.from_lanes.val();
-        self.old_lanes.d.next = !self.from_lanes.val() & !self.descriptor_lanes.val();
+        self.new_lanes.d.next = self.from_lanes.val() & self.beat_lanes.val();
+        self.old_lanes.d.next =
+            !self.from_lanes.val() & !self.descriptor_lanes.val() & self.beat_lanes.val();
         self.at_lane0.d.next = self.step1.q.val().sop & !self.step1.q.val().upper;
         self.at_lane8.d.next = self.step1.q.val().sop & self.step1.q.val().upper;
         self.in_rest.d.next = false;
         self.rest_new.d.next = 0.into();
         self.rest_old.d.next = self.ones.val();
         if self.step1.q.val().valid {
-            self.rest_new.d.next = self.from_lanes.val();
-            self.rest_old.d.next = !self.from_lanes.val() & !self.descriptor_lanes.val();
+            self.rest_new.d.next = self.from_lanes.val() & self.rest_lanes.val();
+            self.rest_old.d.next =
+                !self.from_lanes.val() & !self.descriptor_lanes.val() & self.rest_lanes.val();
             self.in_rest.d.next = self.step1.q.val().sop;
         }
         if self.step1.q.val().flush {
@@ -154,7 +206,7 @@ impl Logic for PackMerge {
             self.old_lanes.d.next = self.ones.val();
             self.at_lane0.d.next = false;
         } else if self.step1.q.val().emit {
-            self.rest_new.d.next = self.ones.val();
+            self.rest_new.d.next = self.rest_lanes.val();
             self.rest_old.d.next = 0.into();
             self.in_rest.d.next = false;
         }
@@ -176,13 +228,23 @@ impl Logic for PackMerge {
         if self.in_rest.q.val() {
             self.rest_low.next = bit_cast::<512, 128>(self.descriptor.q.val());
         }
+        self.ridden.next = 0.into();
+        if self.rider_in_beat.q.val() {
+            self.ridden.next = bit_cast::<512, 128>(self.rider.q.val()) << 256;
+        }
+        self.rest_ridden.next = 0.into();
+        if self.rider_in_rest.q.val() {
+            self.rest_ridden.next = bit_cast::<512, 128>(self.rider.q.val()) << 256;
+        }
         self.out.d.next = (self.by1.q.val() & self.spread_new.dwords.val())
             | (self.rest.q.val() & self.spread_old.dwords.val())
             | self.low.val()
-            | self.high.val();
+            | self.high.val()
+            | self.ridden.val();
         self.rest.d.next = (self.by1.q.val() & self.spread_rest_new.dwords.val())
             | (self.rest.q.val() & self.spread_rest_old.dwords.val())
-            | self.rest_low.val();
+            | self.rest_low.val()
+            | self.rest_ridden.val();
         self.beat.next = self.out.q.val();
     }
 }

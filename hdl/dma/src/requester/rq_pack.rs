@@ -7,7 +7,6 @@ use super::tlp::{PackBeat, PackTlp};
 use crate::axis::RqBeat;
 use crate::desc::RqPayload;
 use ferroce_emit::prelude::*;
-use ferroce_rtl::arb2::Arb2;
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 use ferroce_rtl::sync_fifo::SyncFifo;
 
@@ -19,7 +18,7 @@ const RESERVE: usize = PIPE + 1;
 /// the output, so that back-pressure never makes a gap: 16 is the smallest power of two with more than 6.
 const BEATS_LOG2: usize = 4;
 
-/// Writes and reads in turns, TLP by TLP, into beats without a gap inside a TLP: with straddling, two TLPs may share a beat, and RQ is busy until none is
+/// Writes and reads in turns, TLP by TLP unless a write is such that a read finds room behind it, into beats without a gap inside a TLP: with straddling, two TLPs may share a beat, and RQ is busy until none is
 /// unfinished. A beat a cycle; a read takes half of one.
 #[derive(LogicBlock, Module)]
 pub struct RqPack {
@@ -38,7 +37,6 @@ pub struct RqPack {
     /// Reads that the block takes in this cycle, 0 to 2.
     pub reads_left: Signal<Out, Bits<2>>,
     straddle: Constant<Bit>,
-    arbiter: Arb2<PackTlp>,
     steps: PackSteps,
     merge: PackMerge,
     user: RqUser,
@@ -61,7 +59,6 @@ impl RqPack {
             write_placed: Signal::default(),
             reads_left: Signal::default(),
             straddle: Constant::new(straddle),
-            arbiter: Arb2::default(),
             steps: PackSteps::new(straddle),
             merge: PackMerge::default(),
             user: RqUser::new(straddle),
@@ -83,14 +80,13 @@ impl Default for RqPack {
 impl Logic for RqPack {
     #[kernel]
     fn update(&mut self) {
-        clock!(self, clock, arbiter, steps, merge, user, beats);
-        StreamIn::<PackTlp>::link(&mut self.writes, &mut self.arbiter.in0);
-        StreamIn::<PackTlp>::link(&mut self.reads, &mut self.arbiter.in1);
+        clock!(self, clock, steps, merge, user, beats);
+        StreamIn::<PackTlp>::link(&mut self.writes, &mut self.steps.tlp);
+        StreamIn::<PackTlp>::link(&mut self.reads, &mut self.steps.read);
         StreamIn::<RqPayload>::link(&mut self.payload, &mut self.steps.payload);
-        StreamOut::<PackTlp>::join(&mut self.arbiter.output, &mut self.steps.tlp);
         self.steps.hold.next = self.beats.almost_full.val();
         self.write_placed.next =
-            self.writes.valid.val() & self.arbiter.in0.ready.val() & self.writes.data.val().closes;
+            self.writes.valid.val() & self.steps.tlp.ready.val() & self.writes.data.val().closes;
 
         self.merge.step.next = self.steps.step.val();
         self.merge.data.next = self.steps.data.val();

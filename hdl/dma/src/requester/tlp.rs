@@ -52,7 +52,8 @@ pub struct PackTlp {
     pub spill8: Bit,
 }
 
-/// One cycle of packing: at most one payload beat in, at most one RQ beat out.
+/// One cycle of packing: at most one payload beat in, at most one RQ beat out. A read may ride on a write's last step: its descriptor takes
+/// lanes 8 to 11 behind the write's end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct PackStep {
     /// There is a step.
@@ -87,6 +88,20 @@ pub struct PackStep {
     pub first_be: Bits<4>,
     /// [`PackTlp::last_be`].
     pub last_be: Bits<4>,
+    /// A read rides along, in the RQ beat in which the step's TLP ends.
+    pub ride: Bit,
+    /// That is the rest that this step leaves for the next RQ beat.
+    pub ride_rest: Bit,
+    /// [`PackTlp::addr`] of the read.
+    pub ride_addr: Bits<62>,
+    /// [`PackTlp::dwords`] of the read.
+    pub ride_dwords: Bits<11>,
+    /// [`PackTlp::tag`] of the read.
+    pub ride_tag: Bits<8>,
+    /// [`PackTlp::first_be`] of the read.
+    pub ride_first_be: Bits<4>,
+    /// [`PackTlp::last_be`] of the read.
+    pub ride_last_be: Bits<4>,
 }
 
 /// What goes with the data of an RQ beat; the rest of `tuser` is constant or follows from it.

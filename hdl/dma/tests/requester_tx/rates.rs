@@ -113,3 +113,42 @@ fn unaligned_writes_take_a_cycle_for_each_payload_beat() {
         check(false, load, 20);
     }
 }
+
+/// RQ beats that a write takes and a read half of one; no cycle goes to what lies at a bad place.
+#[test]
+fn unaligned_writes_and_reads_take_no_more_than_their_beats() {
+    // Halves of RQ beats: a TLP up to the first multiple of 256, one for the rest, a read. Payload beats of 64 bytes are never more.
+    for (write_bytes, offset, halves) in [
+        (64, 1, 4),
+        (64, 31, 4),
+        (64, 63, 4),
+        (128, 1, 6),
+        (128, 32, 6),
+        (128, 63, 6),
+        (256, 1, 11),
+        (256, 31, 11),
+        (256, 32, 11),
+        (256, 63, 11),
+    ] {
+        let both = Load {
+            writes: 500,
+            write_bytes,
+            offset,
+            reads: 500,
+        };
+        let cycles = cycles(true, both);
+        let most = 500 * halves / 2;
+        assert!(
+            cycles <= most * 102 / 100 + 8,
+            "{both:?}: {cycles} cycles, more than {most}"
+        );
+    }
+}
+
+/// Five payload beats and five RQ beats, though the first payload beat does not fill one.
+#[test]
+fn writes_from_the_middle_of_a_line_take_five_cycles() {
+    for offset in [31, 32, 48, 60, 63] {
+        check(true, Load { offset, ..WRITES }, 50);
+    }
+}
