@@ -11,6 +11,9 @@ pub enum ReportError {
     /// The top module's name can't be a Verilog identifier.
     #[error("{0:?} is not a module name")]
     TopName(String),
+    /// Properties or a change have no place in the Verilog.
+    #[error("the Verilog does not have {0:?}, or not just once")]
+    Anchor(String),
     /// Yosys refused the Verilog.
     #[error("Yosys rejects {top}:\n{messages}")]
     Synthesis {

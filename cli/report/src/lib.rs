@@ -42,6 +42,7 @@ mod cells;
 mod depth;
 mod error;
 mod netlist;
+mod proof;
 mod synthesis;
 
 use std::collections::BTreeMap;
@@ -51,6 +52,7 @@ use serde::{Deserialize, Serialize};
 pub use cells::Resources;
 pub use depth::{Domain, DomainReport, Path, Step};
 pub use error::ReportError;
+pub use proof::{Proof, Verdict};
 
 /// Cost and depth of one block.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -21,12 +21,8 @@ const NETLIST: &str = "netlist.json";
 
 /// Synthesises `top`, its sub-modules flattened into it.
 pub fn synthesise(verilog: &str, top: &str) -> Result<Netlist, ReportError> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    if top.is_empty() || !top.chars().all(plain) || top.starts_with(|c: char| c.is_ascii_digit()) {
-        return Err(ReportError::TopName(top.to_owned()));
-    }
     let python = python()?;
-    let script = script(top);
+    let script = script(plain_name(top)?);
     let mut key = cache::Key::default();
     key.part("yosys", yosys_identity(&python));
     key.part("driver", DRIVER);
@@ -40,6 +36,15 @@ pub fn synthesise(verilog: &str, top: &str) -> Result<Netlist, ReportError> {
     let path = entry.join(NETLIST);
     let text = std::fs::read_to_string(&path).map_err(BridgeError::io("read", &path))?;
     Netlist::parse(&text, top)
+}
+
+/// A module name that a Yosys script can hold.
+pub fn plain_name(top: &str) -> Result<&str, ReportError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if top.is_empty() || !top.chars().all(plain) || top.starts_with(|c: char| c.is_ascii_digit()) {
+        return Err(ReportError::TopName(top.to_owned()));
+    }
+    Ok(top)
 }
 
 fn script(top: &str) -> String {
@@ -87,6 +92,12 @@ fn script(top: &str) -> String {
     )
 }
 
+/// Puts a file into a folder.
+pub fn write(folder: &Path, name: &str, text: &str) -> Result<(), BridgeError> {
+    let path = folder.join(name);
+    std::fs::write(&path, text).map_err(BridgeError::io("write", &path))
+}
+
 fn run(
     python: &Path,
     script: &str,
@@ -94,21 +105,17 @@ fn run(
     top: &str,
     folder: &Path,
 ) -> Result<(), ReportError> {
-    let write = |name: &str, text: &str| {
-        let path = folder.join(name);
-        std::fs::write(&path, text).map_err(BridgeError::io("write", &path))
-    };
-    write("design.sv", verilog)?;
-    write("script.ys", script)?;
-    write("synth.py", DRIVER)?;
-    write(XOR_MAP_FILE, XOR_MAP)?;
-    write(CARRY_MODEL_FILE, CARRY_MODEL)?;
+    write(folder, "design.sv", verilog)?;
+    write(folder, "script.ys", script)?;
+    write(folder, "synth.py", DRIVER)?;
+    write(folder, XOR_MAP_FILE, XOR_MAP)?;
+    write(folder, CARRY_MODEL_FILE, CARRY_MODEL)?;
     let (success, log) = tools::run(
         Command::new(python)
             .args(["synth.py", "script.ys"])
             .current_dir(folder),
     )?;
-    write("yosys.log", &log)?;
+    write(folder, "yosys.log", &log)?;
     if success {
         return Ok(());
     }
@@ -124,7 +131,7 @@ fn run(
 }
 
 /// `FERROCE_YOSYS_PYTHON` names another Python that has pyosys.
-fn python() -> Result<PathBuf, BridgeError> {
+pub fn python() -> Result<PathBuf, BridgeError> {
     std::env::var_os("FERROCE_YOSYS_PYTHON")
         .map(PathBuf::from)
         .or_else(|| tools::find_in_workspace(PYTHON))
@@ -135,7 +142,7 @@ fn python() -> Result<PathBuf, BridgeError> {
 }
 
 /// The installed package's record names its version; without one, the interpreter's path has to do.
-fn yosys_identity(python: &Path) -> String {
+pub fn yosys_identity(python: &Path) -> String {
     let environment = python.parent().and_then(Path::parent);
     let versions = environment
         .into_iter()
