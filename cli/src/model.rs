@@ -37,13 +37,13 @@ pub fn of(card: &Design, wave: bool) -> Result<Arc<Library>> {
     )
 }
 
-/// Prints and verilates a PCIe engine by itself; `straddle`: TLPs share beats of RQ.
+/// Prints and verilates a PCIe engine by itself; `straddle`: TLPs share beats of RQ; `headers`: completions that the block has room for.
 ///
 /// # Errors
 /// A tool is missing or rejects it.
-pub fn engine(straddle: bool) -> Result<Arc<Library>> {
+pub fn engine(straddle: bool, headers: usize) -> Result<Arc<Library>> {
     verilate(
-        &design::engine(straddle)?,
+        &design::engine(straddle, headers)?,
         Options::default(),
         "Verilating the PCIe engine (a minute for a new one, then cached)",
     )

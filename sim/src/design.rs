@@ -51,13 +51,13 @@ pub fn card(config: &NicConfig) -> Result<Design, EmitError> {
     on_big_stack(|| ferroce_emit::emit(&Card::new(*config), TOP))
 }
 
-/// The Verilog of a PCIe engine by itself; `straddle`: TLPs share beats of RQ.
+/// The Verilog of a PCIe engine by itself; `straddle`: TLPs share beats of RQ; `headers`: completions that the block has room for, 8 to 2048.
 ///
 /// # Errors
 /// The emitter refuses it.
-pub fn engine(straddle: bool) -> Result<Design, EmitError> {
+pub fn engine(straddle: bool, headers: usize) -> Result<Design, EmitError> {
     on_big_stack(|| {
-        let engine = PcieEngine::new(straddle, DEFAULT_LOG2_TIMEOUT);
+        let engine = PcieEngine::with_headers(straddle, DEFAULT_LOG2_TIMEOUT, headers);
         ferroce_emit::emit(&engine, ENGINE_TOP)
     })
 }
@@ -96,6 +96,10 @@ pub fn card_library(config: &NicConfig, options: Options) -> Result<Arc<Library>
 ///
 /// # Errors
 /// As [`engine`] and [`library`].
-pub fn engine_library(straddle: bool, options: Options) -> Result<Arc<Library>, DesignError> {
-    Ok(library(&engine(straddle)?, options)?)
+pub fn engine_library(
+    straddle: bool,
+    headers: usize,
+    options: Options,
+) -> Result<Arc<Library>, DesignError> {
+    Ok(library(&engine(straddle, headers)?, options)?)
 }

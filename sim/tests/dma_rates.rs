@@ -4,6 +4,7 @@
 use std::sync::{Arc, OnceLock};
 
 use ferroce_bridge::Library;
+use ferroce_dma::reader::read_budget::COMPLETION_HEADERS;
 use ferroce_sim::design::{self, Options};
 use ferroce_sim::dma::roof::{roof, Roof};
 use ferroce_sim::dma::{Bench, Load, Offset, Op, Rate, Window};
@@ -16,7 +17,7 @@ const WINDOW: Window = Window {
 
 fn engine() -> Arc<Library> {
     static ENGINE: OnceLock<Arc<Library>> = OnceLock::new();
-    let build = || design::engine_library(true, Options::default()).unwrap();
+    let build = || design::engine_library(true, COMPLETION_HEADERS, Options::default()).unwrap();
     Arc::clone(ENGINE.get_or_init(build))
 }
 
@@ -41,7 +42,7 @@ fn measure(op: Op, bytes: u64, offset: Offset) -> (Rate, Roof) {
     let bench = Bench::new(&engine(), PcieConfig::default(), load, seed()).unwrap();
     let (rate, roof) = (
         bench.rate(WINDOW).unwrap(),
-        roof(&PcieConfig::default(), load, lone),
+        roof(&PcieConfig::default(), load, lone, COMPLETION_HEADERS),
     );
     println!("{load:?}: {rate:.1?} of {roof:.1?}");
     (rate, roof)
@@ -84,7 +85,8 @@ fn both_at_once_take_90_per_cent_each() {
         at_least(rate.write_gbps, 0.95, roof);
         for (op, gbps) in [(Op::Read, rate.read_gbps), (Op::Write, rate.write_gbps)] {
             let offset = Offset::Fixed(0);
-            let alone = self::roof(&PcieConfig::default(), Load { op, bytes, offset }, 1.0);
+            let load = Load { op, bytes, offset };
+            let alone = self::roof(&PcieConfig::default(), load, 1.0, COMPLETION_HEADERS);
             at_least(gbps, 0.9, alone);
         }
     }

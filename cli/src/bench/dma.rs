@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use ferroce_bridge::Library;
+use ferroce_dma::reader::read_budget::COMPLETION_HEADERS;
 use ferroce_sim::dma::roof::{roof, Roof};
 use ferroce_sim::dma::{Bench, Load, Lone, Offset, Op, Rate, Window, MAX_BLOCK, PAGE};
 use ferroce_sim::pcie::PcieConfig;
@@ -35,6 +36,7 @@ Examples:
   ferroce bench dma
   ferroce bench dma --ops read --sizes 256,4K --offsets 0,1,63,random
   ferroce bench dma --max-payload 512 --read-request 4096 --latency 1500
+  ferroce bench dma --completions 128 --ops read
   ferroce bench dma --no-straddle --json > dma.json
 
 The roof follows from the TLPs of each block: where they are cut, their headers on the link, their places in
@@ -47,7 +49,7 @@ pub struct Args {
           value_parser = size(1..=MAX_BLOCK))]
     pub sizes: Vec<u64>,
     /// Bytes from the beginning of a page to the block, 0 to 4095, or random
-    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "0,1,random", value_parser = offset)]
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "0,1,31,32,63,random", value_parser = offset)]
     pub offsets: Vec<Offset>,
     /// Operations; both: as many reads as writes
     #[arg(
@@ -60,6 +62,9 @@ pub struct Args {
     /// Core cycles of 4 ns that are measured, 100 to 10000000
     #[arg(long, value_name = "N", default_value = "16000", value_parser = number(100..=10_000_000))]
     pub cycles: u64,
+    /// Completions of 64 bytes that the engine reserves room for in the PCIe block, 8 to 2048
+    #[arg(long, value_name = "N", default_value_t = COMPLETION_HEADERS as u64, value_parser = number(8..=2048))]
+    pub completions: u64,
     /// Seed of offsets, data and the host's timing
     #[arg(long, value_name = "N", default_value = "1")]
     pub seed: u64,
@@ -156,7 +161,8 @@ pub fn run(args: &Args) -> Result<Outcome> {
             UsageError("at least one size, offset and operation is needed".to_owned()).into(),
         );
     }
-    let library = model::engine(host.block.straddle_rq)?;
+    let headers = args.completions as usize;
+    let library = model::engine(host.block.straddle_rq, headers)?;
     let places = args.sizes.len() * args.offsets.len();
     let bar = progress::bar((places * args.ops.len()) as u64, "DMA".to_owned());
     let mut results = Results {
@@ -191,7 +197,7 @@ pub fn run(args: &Args) -> Result<Outcome> {
                 let rate = bench
                     .rate(window)
                     .with_context(|| format!("{} of {at}", op.name()))?;
-                let roof = roof(&host, load, lone.map_or(0.0, |lone| lone.mean));
+                let roof = roof(&host, load, lone.map_or(0.0, |lone| lone.mean), headers);
                 results.rates.push(Point { load, rate, roof });
                 bar.inc(1);
             }

@@ -4,7 +4,6 @@
 
 use std::ops::Add;
 
-use ferroce_dma::reader::read_budget::COMPLETION_HEADERS;
 use ferroce_pcie::root::config::{CORE_HZ, PARTS};
 use ferroce_pcie::root::RootConfig;
 use ferroce_pcie::tlp::{HEADER_3DW, HEADER_4DW, LINK_OVERHEAD};
@@ -177,8 +176,8 @@ fn write_cost(config: &PcieConfig, addr: u64, len: u64) -> Cost {
     cost
 }
 
-/// `lone`: mean cycles of a lone read of such a block.
-fn read_cost(config: &PcieConfig, addr: u64, len: u64, lone: f64) -> Cost {
+/// `lone`: mean cycles of a lone read of such a block; `headers`: completions that the PCIe block has room for.
+fn read_cost(config: &PcieConfig, addr: u64, len: u64, lone: f64, headers: usize) -> Cost {
     let (root, block) = (&config.root, &config.block);
     let request = HEADER_4DW + LINK_OVERHEAD;
     let rq = on_stream(REQUEST_DESCRIPTOR, RQ_START, block.straddle_rq);
@@ -189,7 +188,7 @@ fn read_cost(config: &PcieConfig, addr: u64, len: u64, lone: f64) -> Cost {
         cost = cost.of(Limit::ReadPort, beats(addr, len));
         for (addr, len) in cut(addr, len, (root.max_read as u64).min(SLOT_BYTES)) {
             slots += 1.0;
-            let room = beats(addr, len) / COMPLETION_HEADERS as f64;
+            let room = beats(addr, len) / headers as f64;
             cost = cost
                 .of(Limit::Completions, room * latency)
                 .of(Limit::LinkUp, request as f64 / link_rate(root))
@@ -218,8 +217,8 @@ fn read_cost(config: &PcieConfig, addr: u64, len: u64, lone: f64) -> Cost {
 }
 
 /// The highest rate of `load`. `lone` is the mean latency of a lone read of such a block, in core cycles; it bounds what the tags allow,
-/// as no load makes a read faster.
-pub fn roof(config: &PcieConfig, load: Load, lone: f64) -> Roof {
+/// as no load makes a read faster. `headers` is the engine's parameter: completions that the PCIe block has room for.
+pub fn roof(config: &PcieConfig, load: Load, lone: f64, headers: usize) -> Roof {
     let mut sum = Cost::default();
     let offsets = load.offset.choices();
     let count = (offsets.end - offsets.start) as f64;
@@ -228,7 +227,7 @@ pub fn roof(config: &PcieConfig, load: Load, lone: f64) -> Roof {
             sum = sum + write_cost(config, offset, load.bytes);
         }
         if load.op.reads() {
-            sum = sum + read_cost(config, offset, load.bytes, lone);
+            sum = sum + read_cost(config, offset, load.bytes, lone, headers);
         }
     }
     let mut most = (Limit::LinkUp, 0.0);
@@ -253,6 +252,7 @@ pub fn gbps_of_bytes_per_cycle() -> f64 {
 mod tests {
     use super::*;
     use crate::dma::{Offset, Op};
+    use ferroce_dma::reader::read_budget::COMPLETION_HEADERS;
     use ferroce_pcie::root::roof as link;
 
     fn of(config: &PcieConfig, op: Op, bytes: u64, offset: u64) -> Roof {
@@ -262,7 +262,7 @@ mod tests {
             offset: Offset::Fixed(offset),
         };
         // So short that tags never bind.
-        roof(config, load, 1.0)
+        roof(config, load, 1.0, COMPLETION_HEADERS)
     }
 
     /// Wherever the link binds aligned blocks, its own arithmetic says the same.
@@ -353,7 +353,7 @@ mod tests {
             bytes: 64,
             offset: Offset::Fixed(0),
         };
-        let roof = roof(&PcieConfig::default(), load, 500.0);
+        let roof = roof(&PcieConfig::default(), load, 500.0, COMPLETION_HEADERS);
         assert_eq!(roof.limit, Limit::Tags);
         assert!((roof.gbps - 128.0 * 64.0 / 500.0 * 2.0).abs() < 1e-9);
     }
