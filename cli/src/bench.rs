@@ -6,9 +6,11 @@ mod measure;
 
 use anyhow::Result;
 use ferroce_abi::limits::MAX_MESSAGE;
-use ferroce_driver::Pmtu;
+use ferroce_driver::{Counter, PageSize, Pmtu};
+use ferroce_nic::NicConfig;
 use ferroce_sim::load::Op;
 use ferroce_sim::pair::{Pair, PairConfig};
+use ferroce_sim::scatter::Scatter;
 use ferroce_sim::world::WorldConfig;
 use serde::Serialize;
 
@@ -37,6 +39,7 @@ Examples:
   ferroce bench rdma --quick
   ferroce bench rdma --sizes 64,4K,64K --ops write,send --qps 1,8
   ferroce bench rdma --sizes 65535,65536,65537 --offset 3
+  ferroce bench rdma --sizes 4K,64K --paged 4k
   ferroce bench rdma --json > bench.json
 
 A rate is taken between the first and the last round of outstanding messages.
@@ -67,6 +70,9 @@ pub struct Args {
     /// Bytes that source and target lie behind a multiple of 64, 0 to 4095
     #[arg(long, value_name = "N", default_value = "0", value_parser = number(0..=4095))]
     pub offset: u64,
+    /// Memory in pages of this size, scattered as on a host without an IOMMU, that the cards find by page tables
+    #[arg(long, value_name = "SIZE", value_enum)]
+    pub paged: Option<PageArg>,
     /// Seed of losses and memory timing
     #[arg(long, value_name = "N", default_value = "1")]
     pub seed: u64,
@@ -81,11 +87,55 @@ pub struct Args {
     pub cable: CableArgs,
 }
 
+/// Page sizes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum PageArg {
+    /// 4 KiB
+    #[value(name = "4k")]
+    K4,
+    /// 64 KiB
+    #[value(name = "64k")]
+    K64,
+    /// 2 MiB
+    #[value(name = "2m")]
+    M2,
+}
+
+impl From<PageArg> for PageSize {
+    fn from(arg: PageArg) -> Self {
+        match arg {
+            PageArg::K4 => Self::K4,
+            PageArg::K64 => Self::K64,
+            PageArg::M2 => Self::M2,
+        }
+    }
+}
+
+/// What the cards' translators did.
+#[derive(Debug, Default, Serialize)]
+struct Translations {
+    page_bytes: u64,
+    lookups: u64,
+    misses: u64,
+}
+
+impl Translations {
+    fn add(&mut self, pair: &Pair) -> Result<()> {
+        for side in &pair.sides {
+            self.lookups += side.device.counter(Counter::Translations)?;
+            self.misses += side.device.counter(Counter::TranslationMisses)?;
+        }
+        Ok(())
+    }
+}
+
 #[derive(Debug, Serialize)]
 struct Results {
     pmtu: u32,
     offset: u64,
     link_delay_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paged: Option<Translations>,
     rates: Vec<Point>,
     latencies: Vec<Latency>,
 }
@@ -102,7 +152,16 @@ pub fn run(args: &Args) -> Result<Outcome> {
     };
     let queue_depth = queue_depth(most, args.depth)?;
     let link = args.cable.config()?;
-    let library = model::card(&for_rates(most, args.window), false)?;
+    let mut card = for_rates(most, args.window);
+    let scatter = args.paged.map(|size| Scatter {
+        size: size.into(),
+        seed: args.seed,
+    });
+    if scatter.is_some() {
+        // What comes during a walk of a page table has to wait somewhere.
+        card.packet_buffer_log2 = NicConfig::LARGE.packet_buffer_log2;
+    }
+    let library = model::card(&card, false)?;
     let world = WorldConfig {
         link,
         seed: args.seed,
@@ -118,11 +177,16 @@ pub fn run(args: &Args) -> Result<Outcome> {
     let points = args.qps.len() * ops.len() * args.sizes.len();
     let bar = progress::bar(points as u64, format!("up to {}", size_text(largest)));
     let (mut rates, mut latencies) = (Vec::new(), Vec::new());
+    let mut paged = scatter.map(|scatter| Translations {
+        page_bytes: scatter.size.bytes(),
+        ..Translations::default()
+    });
     for &qps in &args.qps {
         let config = PairConfig {
             qps,
             depth: queue_depth,
             pmtu: args.pmtu,
+            scatter,
             ..PairConfig::default()
         };
         let pair = Pair::new(&library, &world, &config)?;
@@ -133,6 +197,9 @@ pub fn run(args: &Args) -> Result<Outcome> {
                 bar.inc(1);
             }
         }
+        if let Some(paged) = &mut paged {
+            paged.add(&pair)?;
+        }
     }
     bar.set_message("latency");
     let pair = Pair::new(
@@ -140,6 +207,7 @@ pub fn run(args: &Args) -> Result<Outcome> {
         &world,
         &PairConfig {
             pmtu: args.pmtu,
+            scatter,
             ..PairConfig::default()
         },
     )?;
@@ -151,6 +219,7 @@ pub fn run(args: &Args) -> Result<Outcome> {
         pmtu: args.pmtu.bytes(),
         offset: args.offset,
         link_delay_ns: args.cable.delay,
+        paged,
         rates,
         latencies,
     };
@@ -210,6 +279,14 @@ fn show(results: &Results) {
         );
     }
     say!("{table}");
+    if let Some(paged) = &results.paged {
+        say!(
+            "Pages of {}: {} look-ups by both cards, {} of them read a page table.\n",
+            size_text(paged.page_bytes),
+            paged.lookups,
+            paged.misses
+        );
+    }
     let mut table = Table::new(&[
         "latency",
         ">bytes",

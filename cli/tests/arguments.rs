@@ -186,6 +186,7 @@ fn bench_and_report_parameters_name_their_ranges() {
     );
     refused("bench rdma --qps 1,5000", "a number from 1 to 4096");
     refused("bench rdma --offset 4096", "a number from 0 to 4095");
+    refused("bench rdma --paged 8k", "4k, 64k, 2m");
     refused("bench rdma --depth 0", "a number from 1 to 4096");
     refused("bench rdma --qps 4096 --depth 64", "1 to 8192 are allowed");
     refused("bench rdma --window 65", "a power of two from 2 to 64");

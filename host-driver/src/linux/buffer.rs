@@ -1,7 +1,7 @@
 //! Buffers that share memory of the process with a card.
 
 use super::pages::Pages;
-use crate::platform::{DmaBuffer, DmaError};
+use crate::platform::{DmaBuffer, DmaError, PageList};
 use std::error::Error as StdError;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -40,6 +40,7 @@ pub(super) struct MappedBuffer<G> {
     offset: usize,
     len: usize,
     iova: u64,
+    list: Option<PageList>,
 }
 
 impl<G> MappedBuffer<G> {
@@ -52,6 +53,16 @@ impl<G> MappedBuffer<G> {
             offset,
             len,
             iova,
+            list: None,
+        }
+    }
+
+    /// Of the first `len` bytes of `pages`, which lie where `list` says.
+    pub(super) fn scattered(guard: G, pages: Arc<Pages>, len: usize, list: PageList) -> Self {
+        let iova = pages.address() as u64;
+        Self {
+            list: Some(list),
+            ..Self::new(guard, pages, 0, len, iova)
         }
     }
 
@@ -70,6 +81,10 @@ impl<G> MappedBuffer<G> {
 impl<G: Debug + Send + Sync> DmaBuffer for MappedBuffer<G> {
     fn iova(&self) -> u64 {
         self.iova
+    }
+
+    fn pages(&self) -> Option<&PageList> {
+        self.list.as_ref()
     }
 
     fn len(&self) -> usize {

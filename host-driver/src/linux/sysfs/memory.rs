@@ -5,7 +5,8 @@ use super::pagemap::{Locate, Pagemap, PagemapError};
 use crate::linux::buffer::{check_request, refused, MappedBuffer};
 use crate::linux::pages::{PageKind, Pages, PagesError};
 use crate::lock::lock;
-use crate::platform::{DmaBuffer, DmaError, DmaMemory};
+use crate::platform::{DmaBuffer, DmaError, DmaMemory, PageList};
+use ferroce_abi::page_table::{PageSize, TABLE_ALIGN};
 use std::fs;
 use std::io;
 use std::ops::Range;
@@ -25,7 +26,7 @@ const MOVERS: [&str; 2] = ["vm/compact_unevictable_allowed", "kernel/numa_balanc
 pub enum PhysicalError {
     /// The buffer is longer than any contiguous memory.
     #[error(
-        "without an IOMMU a buffer has at most {HUGE_BYTES} bytes: split it, or bind the card to vfio-pci, which has no such limit"
+        "without an IOMMU a buffer has at most {HUGE_BYTES} bytes: take it from `Pd::allocate`, whose memory may lie scattered, or bind the card to vfio-pci, which has no such limit"
     )]
     TooLong,
     /// No address has this alignment.
@@ -202,6 +203,33 @@ impl<L: Locate> PhysicalMemory<L> {
         )))
     }
 
+    /// Memory in pages of its own, wherever they lie: huge ones, or ordinary ones if there are none. Both begin at a page.
+    fn scattered(&self, len: usize) -> Result<Arc<dyn DmaBuffer>, PhysicalError> {
+        let (pages, size) = match Pages::map(len.next_multiple_of(HUGE_BYTES), self.kind) {
+            Ok(pages) => (pages, PageSize::M2),
+            Err(huge) => {
+                if let Some(setting) = self.mover()? {
+                    return Err(PhysicalError::Movable { huge, setting });
+                }
+                let page = rustix::param::page_size();
+                let pages = Pages::map(len.next_multiple_of(page), PageKind::Ordinary)?;
+                (pages, PageSize::K4)
+            }
+        };
+        pages.lock()?;
+        let list = (0..pages.len())
+            .step_by(size.bytes() as usize)
+            .map(|at| self.locate.physical(pages.address() + at).map(Some))
+            .collect::<Result<_, _>>()?;
+        let list = PageList { size, pages: list };
+        Ok(Arc::new(MappedBuffer::scattered(
+            (),
+            Arc::new(pages),
+            len,
+            list,
+        )))
+    }
+
     /// A setting that lets the kernel move ordinary pages. A kernel without the file does not do what it controls.
     fn mover(&self) -> Result<Option<PathBuf>, PhysicalError> {
         for name in MOVERS {
@@ -221,6 +249,17 @@ impl<L: Locate> DmaMemory for PhysicalMemory<L> {
     fn allocate(&self, len: usize, align: usize) -> Result<Arc<dyn DmaBuffer>, DmaError> {
         check_request(len, align)?;
         self.buffer(len, align).map_err(|error| refused(len, error))
+    }
+
+    /// In one piece if it can be had, which needs no page table.
+    fn allocate_pages(&self, len: usize) -> Result<Arc<dyn DmaBuffer>, DmaError> {
+        let align = TABLE_ALIGN as usize;
+        check_request(len, align)?;
+        match self.buffer(len, align) {
+            Err(PhysicalError::TooLong | PhysicalError::Scattered { .. }) => self.scattered(len),
+            buffer => buffer,
+        }
+        .map_err(|error| refused(len, error))
     }
 }
 

@@ -169,3 +169,45 @@ fn an_address_without_the_alignment_is_refused() {
     let error = refusal(memory.allocate(1, HUGE_BYTES));
     assert!(matches!(error, PhysicalError::Scattered { .. }));
 }
+
+#[test]
+fn regions_may_lie_in_scattered_pages() {
+    let proc = settings([None, None]);
+    // In one piece while there is one.
+    let page = rustix::param::page_size();
+    let memory = memory(NO_PAGES, Place::Scattered, proc.path());
+    assert!(memory.allocate_pages(page).unwrap().pages().is_none());
+    let len = 2 * HUGE_BYTES + 5;
+    let buffer = memory.allocate_pages(len).unwrap();
+    let list = buffer.pages().unwrap();
+    assert_eq!((buffer.len(), list.size), (len, PageSize::K4));
+    assert_eq!(buffer.iova() % page as u64, 0);
+    let expected: Vec<_> = (buffer.iova()..buffer.iova() + len as u64)
+        .step_by(4096)
+        .map(|at| Some(Place::Scattered.physical(at as usize).unwrap()))
+        .collect();
+    assert_eq!(list.pages[..expected.len()], expected);
+    buffer.write(len - 3, &[1, 2, 3]).unwrap();
+    assert_eq!(buffer.load_acquire(len - 1).unwrap(), 3);
+}
+
+#[test]
+fn regions_longer_than_a_huge_page_take_several() {
+    let proc = settings([None, None]);
+    let memory = memory(PageKind::Ordinary, Place::Shifted, proc.path());
+    let buffer = memory.allocate_pages(2 * HUGE_BYTES + 1).unwrap();
+    let list = buffer.pages().unwrap();
+    let first = Place::Shifted.physical(buffer.iova() as usize).unwrap();
+    let expected = [0, 1, 2].map(|n| Some(first + (n * HUGE_BYTES) as u64));
+    assert_eq!((list.size, &list.pages[..]), (PageSize::M2, &expected[..]));
+}
+
+#[test]
+fn scattered_pages_that_may_move_are_refused() {
+    let proc = settings([Some("1"), None]);
+    let memory = memory(NO_PAGES, Place::Scattered, proc.path());
+    assert!(matches!(
+        refusal(memory.allocate_pages(2 * HUGE_BYTES)),
+        PhysicalError::Movable { .. }
+    ));
+}
