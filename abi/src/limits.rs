@@ -15,8 +15,12 @@ pub const PD_BITS: usize = 16;
 pub const WQE_INDEX_BITS: usize = 16;
 /// Bits of a running CQ or EQ consumer index.
 pub const CQE_INDEX_BITS: usize = 24;
-/// Bytes of an SQ or RQ WQE.
+/// Bytes of an RQ WQE, and of a block of an SQ WQE.
 pub const WQE_BYTES: usize = 64;
+/// Most blocks of an SQ WQE.
+pub const WQE_BLOCKS: usize = 4;
+/// Most bytes of payload in an SQ WQE: all of its blocks but the first 32 bytes.
+pub const MAX_INLINE: usize = WQE_BLOCKS * WQE_BYTES - 32;
 /// Bytes of a CQE.
 pub const CQE_BYTES: usize = 32;
 /// Bytes of an EQE.

@@ -5,7 +5,7 @@
 //! | 0 | work request opcode, [`WrOpcode`] | 0 |
 //! | 1 | [`flags`] | 0 |
 //! | 2 | scatter/gather entries, 0 to 2 | the same |
-//! | 3 | reserved, 0 | 0 |
+//! | 3 | bits 1:0: 64-byte blocks behind the first, 0 to 3; else 0 | 0 |
 //! | 4..8 | immediate, or R_Key to invalidate: byte 4 is first on the wire | 0 |
 //! | 8..16 | remote virtual address | 0 |
 //! | 16..20 | R_Key | 0 |
@@ -13,8 +13,12 @@
 //! | 24..32 | atomic operand: value to swap in or to add | 0 |
 //! | 32..48 | SGE 0: address (8), L_Key (4), length (4) | the same |
 //! | 48..64 | SGE 1; for CMP_AND_SWP the value to compare in 48..56 | SGE 1 |
+//!
+//! An SQ WQE has 1 to 4 blocks, and SQ indices count blocks: a WQE's index is that of its first block, a CQE tells that index. Only
+//! a WQE with [`flags::INLINE`] has more than one block: its payload is bytes 32 on of all its blocks in a row, which may wrap around the
+//! ring's end between two blocks. A queue in the error state is flushed block by block; CQEs of later blocks mean nothing.
 
-use crate::limits::{WQE_BYTES, WQE_SGES};
+use crate::limits::{MAX_INLINE, WQE_BLOCKS, WQE_BYTES, WQE_SGES};
 
 /// Byte offset of the opcode.
 pub const OPCODE: usize = 0;
@@ -22,6 +26,8 @@ pub const OPCODE: usize = 0;
 pub const FLAGS: usize = 1;
 /// Byte offset of the number of scatter/gather entries.
 pub const NUM_SGE: usize = 2;
+/// Byte offset of the number of blocks behind the first.
+pub const EXTRA_BLOCKS: usize = 3;
 /// Byte offset of the immediate, or the R_Key to invalidate.
 pub const IMM: usize = 4;
 /// Byte offset of the remote virtual address.
@@ -34,6 +40,8 @@ pub const LENGTH: usize = 20;
 pub const OPERAND: usize = 24;
 /// Byte offsets of the scatter/gather entries.
 pub const SGE: [usize; WQE_SGES] = [32, 48];
+/// Byte offset of inline payload.
+pub const INLINE_DATA: usize = 32;
 /// Byte offset of the value to compare.
 pub const COMPARE: usize = 48;
 
@@ -45,7 +53,7 @@ pub mod flags {
     pub const SOLICITED: u8 = 1 << 1;
     /// Begin only when all earlier READs and atomics are done.
     pub const FENCE: u8 = 1 << 2;
-    /// The payload is in bytes 32 on of the WQE itself (at most 32 bytes); there are no SGEs.
+    /// The payload is in bytes 32 on of the WQE itself (32 bytes, and 64 in each further block); there are no SGEs, and no key is checked.
     pub const INLINE: u8 = 1 << 3;
 }
 
@@ -84,6 +92,69 @@ pub enum WqeError {
     /// More scatter/gather entries than the format holds.
     #[error("{0} scatter/gather entries; the format holds 2, and 1 in an atomic request")]
     SgeCount(usize),
+    /// More payload than a WQE of four blocks holds.
+    #[error("{0} bytes of payload; a WQE holds 224")]
+    InlineLength(usize),
+    /// Payload in the WQE and scatter/gather entries, or a request that can't have payload in the WQE.
+    #[error(
+        "a WQE with payload in it has no scatter/gather entries, and is a SEND or an RDMA WRITE"
+    )]
+    InlineMix,
+}
+
+/// Payload in the WQE itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InlineData {
+    bytes: [u8; MAX_INLINE],
+    len: u8,
+}
+
+impl TryFrom<&[u8]> for InlineData {
+    type Error = WqeError;
+
+    fn try_from(data: &[u8]) -> Result<Self, WqeError> {
+        let mut bytes = [0; MAX_INLINE];
+        bytes
+            .get_mut(..data.len())
+            .ok_or(WqeError::InlineLength(data.len()))?
+            .copy_from_slice(data);
+        let len = data.len() as u8;
+        Ok(Self { bytes, len })
+    }
+}
+
+impl InlineData {
+    /// The bytes.
+    pub fn as_slice(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+
+    /// Blocks of a WQE that holds them, 1 to 4.
+    pub fn blocks(&self) -> usize {
+        (INLINE_DATA + usize::from(self.len))
+            .div_ceil(WQE_BYTES)
+            .max(1)
+    }
+}
+
+/// The blocks of an encoded SQ WQE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SqBlocks {
+    bytes: [[u8; WQE_BYTES]; WQE_BLOCKS],
+    count: u8,
+}
+
+impl AsRef<[[u8; WQE_BYTES]]> for SqBlocks {
+    fn as_ref(&self) -> &[[u8; WQE_BYTES]] {
+        self.as_slice()
+    }
+}
+
+impl SqBlocks {
+    /// The blocks, 1 to 4.
+    pub fn as_slice(&self) -> &[[u8; WQE_BYTES]] {
+        &self.bytes[..usize::from(self.count)]
+    }
 }
 
 impl WrOpcode {
@@ -112,6 +183,18 @@ impl WrOpcode {
             self,
             Self::RdmaWrite | Self::RdmaWriteWithImm | Self::RdmaRead
         ) || self.is_atomic()
+    }
+
+    /// The payload may be in the WQE.
+    pub const fn may_be_inline(self) -> bool {
+        matches!(
+            self,
+            Self::RdmaWrite
+                | Self::RdmaWriteWithImm
+                | Self::Send
+                | Self::SendWithImm
+                | Self::SendWithInv
+        )
     }
 
     /// Scatter/gather entries that the format holds for this opcode.
@@ -244,6 +327,8 @@ pub struct SqWqe {
     pub compare: u64,
     /// Where the payload is.
     pub sges: SgeList,
+    /// Payload in the WQE itself; then there are no entries, and [`flags::INLINE`] is set whatever `flags` says.
+    pub inline: Option<InlineData>,
 }
 
 impl SqWqe {
@@ -259,10 +344,34 @@ impl SqWqe {
             operand: 0,
             compare: 0,
             sges: SgeList::default(),
+            inline: None,
         }
     }
 
-    /// The bytes in the ring.
+    /// All blocks in the ring.
+    ///
+    /// # Errors
+    /// [`WqeError::SgeCount`] when an atomic request has two entries, [`WqeError::InlineMix`] when payload in the WQE does
+    /// not go with the rest.
+    pub fn blocks(&self) -> Result<SqBlocks, WqeError> {
+        let mut bytes = [[0; WQE_BYTES]; WQE_BLOCKS];
+        bytes[0] = self.encode()?;
+        let Some(data) = &self.inline else {
+            return Ok(SqBlocks { bytes, count: 1 });
+        };
+        if !self.sges.as_slice().is_empty() || !self.opcode.may_be_inline() {
+            return Err(WqeError::InlineMix);
+        }
+        let count = data.blocks() as u8;
+        bytes[0][FLAGS] |= flags::INLINE;
+        bytes[0][EXTRA_BLOCKS] = count - 1;
+        let flat = bytes.as_flattened_mut();
+        let data = data.as_slice();
+        flat[INLINE_DATA..INLINE_DATA + data.len()].copy_from_slice(data);
+        Ok(SqBlocks { bytes, count })
+    }
+
+    /// The first block in the ring, without payload.
     ///
     /// # Errors
     /// [`WqeError::SgeCount`] when an atomic request has two entries.
@@ -308,6 +417,7 @@ impl SqWqe {
                 0
             },
             sges: SgeList::decode(bytes, opcode.max_sges())?,
+            inline: None,
         })
     }
 }

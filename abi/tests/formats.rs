@@ -7,10 +7,11 @@ use ferroce_abi::headers::{
     Aeth, AtomicAckEth, AtomicEth, Bth, Deth, Ethernet, Ipv4, Ipv6, Mac, Reth, Syndrome, Udp,
     WireHeader, XrcEth,
 };
+use ferroce_abi::limits::MAX_INLINE;
 use ferroce_abi::mr::Key;
 use ferroce_abi::opcode::Opcode;
 use ferroce_abi::regs::{CqDoorbell, QueueDoorbell};
-use ferroce_abi::wqe::{RqWqe, Sge, SgeList, SqWqe, WqeError, WrOpcode};
+use ferroce_abi::wqe::{flags, InlineData, RqWqe, Sge, SgeList, SqWqe, WqeError, WrOpcode};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use std::fmt::Debug;
@@ -206,11 +207,34 @@ proptest! {
             opcode, flags, imm, remote_va: longs[0], rkey, length, operand: longs[1],
             compare: if opcode == WrOpcode::AtomicCmpAndSwp { longs[2] } else { 0 },
             sges: SgeList::try_from(&sges[..]).unwrap(),
+            inline: None,
         };
         if fits {
             prop_assert_eq!(SqWqe::decode(&wqe.encode().unwrap()), Ok(wqe));
         } else {
             prop_assert_eq!(wqe.encode(), Err(WqeError::SgeCount(2)));
+        }
+    }
+
+    #[test]
+    fn inline_payloads(opcode in wr_opcode(), data in prop::collection::vec(any::<u8>(), 0..300)) {
+        let inline = InlineData::try_from(&data[..]);
+        prop_assert_eq!(inline.is_err(), data.len() > MAX_INLINE);
+        if let Ok(inline) = inline {
+            let wqe = SqWqe { inline: Some(inline), ..SqWqe::new(opcode) };
+            match wqe.blocks() {
+                Ok(blocks) => {
+                    let bytes = blocks.as_slice().as_flattened();
+                    prop_assert_eq!(bytes.len(), 64 * (1 + data.len().saturating_sub(32).div_ceil(64)));
+                    prop_assert_eq!(usize::from(bytes[3]), bytes.len() / 64 - 1);
+                    prop_assert_eq!(bytes[1], flags::INLINE);
+                    prop_assert_eq!(&bytes[32..32 + data.len()], &data[..]);
+                }
+                Err(error) => {
+                    prop_assert_eq!(error, WqeError::InlineMix);
+                    prop_assert!(!opcode.may_be_inline());
+                }
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use crate::error::{check_range, Error};
 use ferroce_abi::cqe::WcOpcode;
 use ferroce_abi::limits::MAX_MESSAGE;
 use ferroce_abi::regs::feature;
-use ferroce_abi::wqe::{flags, RqWqe, SgeList, SqWqe, WrOpcode};
+use ferroce_abi::wqe::{flags, InlineData, RqWqe, SgeList, SqWqe, WrOpcode};
 
 /// Memory of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -95,6 +95,8 @@ pub struct SendWr {
     pub op: SendOp,
     /// Local memory, in order; none for a message of no bytes.
     pub sges: SgeList,
+    /// The message itself, instead of `sges`: the card reads it along with the request.
+    pub inline: Option<InlineData>,
     /// A completion is wanted on success.
     pub signaled: bool,
     /// The peer's completion is a solicited event.
@@ -110,10 +112,23 @@ impl SendWr {
             wr_id,
             op,
             sges: sges.into(),
+            inline: None,
             signaled: true,
             solicited: false,
             fence: false,
         }
+    }
+
+    /// A signaled SEND or RDMA WRITE of up to 224 bytes that go along with the request, so that they need no memory region and
+    /// may be overwritten at once. A request with more than 32 bytes takes further places in the send queue, one for each 64.
+    ///
+    /// # Errors
+    /// [`Error::Wqe`] for more bytes.
+    pub fn inline(wr_id: u64, op: SendOp, data: &[u8]) -> Result<Self, Error> {
+        Ok(Self {
+            inline: Some(InlineData::try_from(data)?),
+            ..Self::new(wr_id, op, SgeList::default())
+        })
     }
 
     /// A signaled SEND.
@@ -124,6 +139,11 @@ impl SendWr {
     /// A signaled RDMA WRITE.
     pub fn write(wr_id: u64, sges: impl Into<SgeList>, remote: Remote) -> Self {
         Self::new(wr_id, SendOp::Write(remote), sges)
+    }
+
+    /// Places that it takes in the send queue, 1 to 4.
+    pub fn places(&self) -> usize {
+        self.inline.map_or(1, |data| data.blocks())
     }
 
     /// The same without a completion on success.
@@ -166,6 +186,11 @@ impl SendWr {
         }
         wqe.sges = self.sges;
         wqe.length = self.sges.total_len() as u32;
+        if let Some(data) = self.inline {
+            caps.need(feature::INLINE)?;
+            wqe.length = data.as_slice().len() as u32;
+            wqe.inline = Some(data);
+        }
         let mut remote = |remote: Remote| {
             wqe.remote_va = remote.addr;
             wqe.rkey = remote.rkey;

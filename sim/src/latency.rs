@@ -184,7 +184,7 @@ impl Pair {
         op: Op,
         message: &Message,
         count: u64,
-        request: &dyn Fn(u64) -> SendWr,
+        request: &dyn Fn(u64) -> Result<SendWr, ferroce_driver::Error>,
     ) -> Result<Splits, PairError> {
         let sides = &self.sides;
         self.sim
@@ -203,7 +203,7 @@ impl Pair {
             self.sim.with(|world| {
                 (0..2).for_each(|card| drop(world.card_mut(card).take_stages()));
             });
-            sides[0].qps[0].post_send(request(number))?;
+            sides[0].qps[0].post_send(request(number)?)?;
             let (mut sent, mut received) = (false, !op.needs_receive());
             self.sim.run_until("a message", DEADLINE_CYCLES, || {
                 sent |= !self.drain(0)?.is_empty();

@@ -41,6 +41,9 @@ pub struct Args {
     /// Bytes of a message, 1 to 4K
     #[arg(long, value_name = "SIZE", default_value = "64", value_parser = size(1..=4096))]
     pub bytes: u64,
+    /// Messages go along with their requests (up to 224 bytes), which saves the read of the payload
+    #[arg(long)]
+    pub inline: bool,
     /// Messages of each kind, 1 to 1000
     #[arg(long, value_name = "N", default_value = "16", value_parser = number(1..=1000))]
     pub messages: u64,
@@ -177,7 +180,14 @@ fn messages(pair: &Pair, op: Op, args: &Args) -> Result<Splits> {
     let target = pair.sides[1].pd.allocate(len, rights)?;
     let message = piece(&source, &target, 0, args.bytes)?;
     let local = entries(message.local);
-    let request = |n: u64| SendWr::new(n, op.request(n, &message), local);
+    let data = args.inline.then(|| source.to_vec(0..len)).transpose()?;
+    let request = |n: u64| {
+        let op = op.request(n, &message);
+        match &data {
+            None => Ok(SendWr::new(n, op, local)),
+            Some(data) => SendWr::inline(n, op, data),
+        }
+    };
     Ok(pair.splits(op, &message, args.messages, &request)?)
 }
 

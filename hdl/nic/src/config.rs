@@ -17,7 +17,7 @@ pub struct NicConfig {
     pub eqs_log2: usize,
     /// Memory regions.
     pub mrs_log2: usize,
-    /// WQEs of each SQ on chip.
+    /// Blocks of each SQ's WQEs on chip; a whole WQE of four must fit.
     pub sq_window_log2: usize,
     /// WQEs of each RQ on chip. A SEND that finds none there is answered with an RNR NAK, so a burst of SENDs must
     /// not outrun the refill of half a window.
@@ -89,7 +89,7 @@ impl NicConfig {
             ("cqs_log2", self.cqs_log2, 1, CQ_BITS),
             ("eqs_log2", self.eqs_log2, 1, EQ_BITS),
             ("mrs_log2", self.mrs_log2, 1, MR_BITS),
-            ("sq_window_log2", self.sq_window_log2, 1, MAX_WINDOW_LOG2),
+            ("sq_window_log2", self.sq_window_log2, 2, MAX_WINDOW_LOG2),
             ("rq_window_log2", self.rq_window_log2, 1, MAX_WINDOW_LOG2),
             ("retransmit_log2", self.retransmit_log2, 1, 6),
             // Two of the largest frames must fit, so that one arrives while one leaves.

@@ -9,6 +9,7 @@ pub mod cqe_writer;
 pub mod eq_writer;
 pub mod event_counters;
 pub mod events;
+pub mod inline_reader;
 pub mod mr_check;
 pub mod nic;
 pub mod ring_cfg;

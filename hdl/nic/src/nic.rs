@@ -7,6 +7,7 @@ use crate::cqe_writer::CqeWriter;
 use crate::eq_writer::desc::EventJob;
 use crate::event_counters::EventCounters;
 use crate::events::EventPath;
+use crate::inline_reader::InlineReader;
 use crate::mr_check::MrChecker;
 use crate::stage_trace::StageTrace;
 use crate::tx_monitor::TxMonitor;
@@ -27,7 +28,7 @@ use ferroce_rtl::desc::cfg::table;
 use ferroce_rtl::desc::dma::{DmaReadBeat, DmaReadReq, DmaWriteBeat};
 use ferroce_rtl::desc::pages::{PageAnswer, PageReq};
 use ferroce_rtl::desc::rx::{AckJob, CqeJob};
-use ferroce_rtl::desc::tx::{Consumed, Kick, LocalError, Rewind};
+use ferroce_rtl::desc::tx::{Consumed, Kick, LocalError, Rewind, SqConsumed};
 use ferroce_rtl::dma_write_arb3::DmaWriteArb3;
 use ferroce_rtl::stream::{Beat, StreamIn, StreamOut};
 
@@ -72,6 +73,7 @@ pub struct Nic {
     counters: EventCounters,
     sq_cache: WqeCache,
     rq_cache: WqeCache,
+    inline: InlineReader,
     tx_mrs: MrChecker,
     rx_mrs: MrChecker,
     regions: RegionWriter,
@@ -122,6 +124,7 @@ impl Nic {
             counters: EventCounters::default(),
             sq_cache: cache(config.sq_window_log2, table::SQ, tags::SQ),
             rq_cache: cache(config.rq_window_log2, table::RQ, tags::RQ),
+            inline: InlineReader::new(config.qps_log2, config.sq_window_log2),
             tx_mrs: MrChecker::new(config.mrs_log2),
             rx_mrs: MrChecker::new(config.mrs_log2),
             regions: RegionWriter::new(config.mrs_log2),
@@ -166,6 +169,7 @@ impl Logic for Nic {
         self.counters.clock.next = self.core_clock.val();
         self.sq_cache.clock.next = self.core_clock.val();
         self.rq_cache.clock.next = self.core_clock.val();
+        self.inline.clock.next = self.core_clock.val();
         self.tx_mrs.clock.next = self.core_clock.val();
         self.rx_mrs.clock.next = self.core_clock.val();
         self.regions.clock.next = self.core_clock.val();
@@ -218,7 +222,10 @@ impl Logic for Nic {
 
         // Transmit side and its queues.
         StreamOut::<Kick>::join(&mut self.sq_cache.kick, &mut self.tx.cache_kick);
-        StreamOut::<Consumed>::join(&mut self.tx.consumed, &mut self.sq_cache.position);
+        StreamOut::<SqConsumed>::join(&mut self.tx.consumed, &mut self.inline.consumed);
+        StreamOut::<Consumed>::join(&mut self.inline.position, &mut self.sq_cache.position);
+        StreamOut::<Bits<512>>::join(&mut self.inline.payload, &mut self.tx.inline);
+        self.inline.block.next = self.sq_cache.block.val();
         self.sq_cache.read.next = self.tx.wqe_read.val();
         self.tx.wqe_data.next = self.sq_cache.data.val();
         self.tx_mrs.check.next = self.tx.mr_check.val();

@@ -7,7 +7,7 @@ pub mod wqe_state_loop;
 pub mod wqe_store;
 
 use crate::ring_cfg::RingCfgPort;
-use desc::{BurstDone, WindowPub, MAX_WINDOW_LOG2, TAGS_LOG2};
+use desc::{BlockWrite, BurstDone, WindowPub, MAX_WINDOW_LOG2, TAGS_LOG2};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::bar::QueueBell;
 use ferroce_rtl::desc::cfg::CfgWrite;
@@ -53,6 +53,8 @@ pub struct WqeCache {
     pub data: Signal<Out, WqeData>,
     /// Every new state of a queue.
     pub window: Signal<Out, WindowPub>,
+    /// Blocks as they are written.
+    pub block: Signal<Out, BlockWrite>,
     /// Read requests for WQE bursts.
     pub dma_request: StreamOut<DmaReadReq>,
     /// Their data; always ready.
@@ -94,6 +96,7 @@ impl WqeCache {
             read: Signal::default(),
             data: Signal::default(),
             window: Signal::default(),
+            block: Signal::default(),
             dma_request: StreamOut::default(),
             dma_beat: StreamIn::default(),
             ring_port: RingCfgPort::new(table),
@@ -154,6 +157,7 @@ impl Logic for WqeCache {
         self.store.burst.next = self.fetch.burst.val();
         self.store.window.next = self.state_loop.window.val();
         self.window.next = self.state_loop.window.val();
+        self.block.next = self.store.block.val();
         self.store.read.next = self.read.val();
         self.data.next = self.store.data.val();
     }

@@ -41,6 +41,8 @@ pub struct Request {
     pub life: Bits<8>,
     /// By which region its payload goes.
     pub via: Via,
+    /// Beats of a payload that is in the WQE; 0 if it is in host memory.
+    pub inline_beats: Bits<3>,
 }
 
 /// A QP was configured: packets of other lives are not sent any more.
@@ -70,6 +72,8 @@ pub struct FetchJob {
     pub beats: Bits<7>,
     /// They are thrown away.
     pub drop: Bit,
+    /// They were in the WQE.
+    pub inline: Bit,
 }
 
 /// Header of a frame, and how its payload comes behind it.

@@ -40,7 +40,9 @@ pub struct PayloadFetch {
     pub dma_data: StreamIn<DmaReadBeat>,
     /// Complete payloads.
     pub fetched: StreamOut<Fetched>,
-    /// What becomes of each of them.
+    /// Payloads that were in WQEs, in the order of their jobs.
+    pub inline: StreamIn<Bits<512>>,
+    /// What becomes of each of them, and of those that were in WQEs.
     pub job: StreamIn<FetchJob>,
     /// Beats of those that are wanted, address-aligned.
     pub payload: StreamOut<Bits<512>>,
@@ -68,6 +70,7 @@ impl PayloadFetch {
             dma_req: StreamOut::default(),
             dma_data: StreamIn::default(),
             fetched: StreamOut::default(),
+            inline: StreamIn::default(),
             job: StreamIn::default(),
             payload: StreamOut::default(),
             split: FetchSplit::default(),
@@ -104,6 +107,7 @@ impl Logic for PayloadFetch {
         self.release.end.next = self.collect.end.val();
         self.read.store.next = self.collect.store.val();
         StreamIn::<FetchJob>::link(&mut self.job, &mut self.read.job);
+        StreamIn::<Bits<512>>::link(&mut self.inline, &mut self.read.inline);
         StreamOut::<Fetched>::link(&mut self.fetched, &mut self.release.fetched);
         StreamOut::<Bits<512>>::link(&mut self.payload, &mut self.read.payload);
     }

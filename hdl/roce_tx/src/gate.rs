@@ -17,7 +17,7 @@ const WAITING_LOG2: usize = 7;
 /// packets and a cycle or two between them.
 const CHUNK_CYCLES: u64 = 1023;
 
-/// A request and whether it has any payload.
+/// A request and where its payload is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct WaitingPkt {
     /// The packet.
@@ -30,15 +30,17 @@ pub struct WaitingPkt {
     pub life: Bits<8>,
     /// See [`Request`].
     pub via: Via,
-    /// Its length is not 0.
+    /// It has payload in host memory.
     pub has_payload: Bit,
+    /// Beats of its payload in the WQE.
+    pub inline_beats: Bits<3>,
 }
 
 /// Orders a packet's payload as soon as the sender has decided on it, and lets it go on when
 /// all of that payload is in the reorder buffer. So ACKs, which join behind this block, overtake requests that wait for the host;
 /// a frame once begun never waits; and a packet whose payload can't be read leaves no trace on the wire: see [`GateFilter`].
 ///
-/// Requests stay in order. A packet without payload waits for those before it only.
+/// Requests stay in order. A packet without payload, or with that in its WQE, waits for those before it only.
 #[derive(LogicBlock, Module)]
 pub struct TxGate {
     /// Clock.
@@ -113,7 +115,9 @@ impl Logic for TxGate {
         self.arrived.input.data.next.turn = self.from.data.val().turn;
         self.arrived.input.data.next.life = self.from.data.val().life;
         self.arrived.input.data.next.via = self.from.data.val().via;
-        self.arrived.input.data.next.has_payload = self.from.data.val().pkt.len != 0;
+        self.arrived.input.data.next.has_payload =
+            (self.from.data.val().pkt.len != 0) & !self.from.data.val().inline_beats.any();
+        self.arrived.input.data.next.inline_beats = self.from.data.val().inline_beats;
         self.arrived.input.valid.next = self.from.valid.val();
         self.from.ready.next = self.arrived.input.ready.val();
 
@@ -136,9 +140,16 @@ impl Logic for TxGate {
         self.filter.item.data.next.wqe = self.waiting.output.data.val().wqe;
         self.filter.item.data.next.turn = self.waiting.output.data.val().turn;
         self.filter.item.data.next.life = self.waiting.output.data.val().life;
-        self.filter.item.data.next.has_payload = self.head_has_payload.val();
+        self.filter.item.data.next.inline = self.waiting.output.data.val().inline_beats.any();
+        self.filter.item.data.next.has_payload =
+            self.head_has_payload.val() | self.waiting.output.data.val().inline_beats.any();
         self.filter.item.data.next.beats = self.fetched.data.val().beats;
         self.filter.item.data.next.err = self.fetched.data.val().err;
+        if !self.head_has_payload.val() {
+            self.filter.item.data.next.beats =
+                bit_cast::<7, 3>(self.waiting.output.data.val().inline_beats);
+            self.filter.item.data.next.err = false;
+        }
         self.filter.item.valid.next = self.waiting.output.valid.val()
             & (!self.head_has_payload.val() | self.fetched.valid.val());
         self.waiting.output.ready.next = self.filter.item.ready.val()

@@ -34,6 +34,8 @@ pub struct GateItem {
     pub life: Bits<8>,
     /// Its length is not 0.
     pub has_payload: Bit,
+    /// The payload was in its WQE.
+    pub inline: Bit,
     /// Beats of the payload.
     pub beats: Bits<7>,
     /// The payload could not be read.
@@ -180,6 +182,7 @@ impl Logic for GateFilter {
         self.jobs.input.valid.next = self.valid4.q.val() & self.item4.q.val().has_payload;
         self.jobs.input.data.next.beats = self.item4.q.val().beats;
         self.jobs.input.data.next.drop = self.drop4.q.val();
+        self.jobs.input.data.next.inline = self.item4.q.val().inline;
         self.errors.input.valid.next = self.report4.q.val();
         self.errors.input.data.next.qp = self.item4.q.val().pkt.qp;
         self.errors.input.data.next.wqe = self.item4.q.val().wqe;

@@ -16,7 +16,7 @@ use ferroce_rtl::desc::lookup::{MrAnswer, MrCheck, WqeData, WqeRead};
 use ferroce_rtl::desc::pages::{PageAnswer, PageReq};
 use ferroce_rtl::desc::rx::AckJob;
 use ferroce_rtl::desc::tx::{
-    CompleterPub, Consumed, Kick, LocalError, Rewind, SenderPub, SentWrite, TxPkt, VisitDone,
+    CompleterPub, Kick, LocalError, Rewind, SenderPub, SentWrite, SqConsumed, TxPkt, VisitDone,
 };
 use ferroce_rtl::header::{HeaderInsert, InsertJob};
 use ferroce_rtl::stream::{Beat, StreamIn, StreamOut};
@@ -81,8 +81,10 @@ pub struct RoceTx {
     pub mr_check_valid: Signal<Out, Bit>,
     /// The answer, `MR_CHECK_LATENCY` cycles later.
     pub mr_answer: Signal<In, MrAnswer>,
-    /// Sender's position for the SQ WQE cache.
-    pub consumed: StreamOut<Consumed>,
+    /// Sender's position for the SQ WQE cache, and payload in the WQE before it.
+    pub consumed: StreamOut<SqConsumed>,
+    /// That payload, in the same order.
+    pub inline: StreamIn<Bits<512>>,
     /// Failed WQEs for the completer.
     pub error: StreamOut<LocalError>,
     /// Sender's furthest position for the completer.
@@ -138,6 +140,7 @@ impl RoceTx {
             mr_check_valid: Signal::default(),
             mr_answer: Signal::default(),
             consumed: StreamOut::default(),
+            inline: StreamIn::default(),
             error: StreamOut::default(),
             publish: Signal::default(),
             sent: Signal::default(),
@@ -189,7 +192,8 @@ impl Logic for RoceTx {
         self.mr_check.next = self.send.mr_check.val();
         self.mr_check_valid.next = self.send.mr_check_valid.val();
         self.send.mr_answer.next = self.mr_answer.val();
-        StreamOut::<Consumed>::link(&mut self.consumed, &mut self.send.consumed);
+        StreamOut::<SqConsumed>::link(&mut self.consumed, &mut self.send.consumed);
+        StreamIn::<Bits<512>>::link(&mut self.inline, &mut self.fetch.inline);
         StreamOut::<LocalError>::join(&mut self.send.error, &mut self.errors.in0);
         StreamOut::<LocalError>::join(&mut self.gate.local_error, &mut self.errors.in1);
         StreamOut::<LocalError>::link(&mut self.error, &mut self.errors.output);

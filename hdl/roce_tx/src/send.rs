@@ -5,7 +5,7 @@ use crate::send_commit::{TxSendCommit, COMMIT_LATENCY};
 use crate::send_cut::TxSendCut;
 use crate::send_desc::{SendContext, SendGate, TxChunk};
 use crate::send_front::TxSendFront;
-use crate::send_packet::{TxSendPacket, PACKET_LATENCY};
+use crate::send_packet::{TxSendPacket, INLINE_BIT, PACKET_LATENCY};
 use crate::send_state::{TxSendState, STATE_LATENCY};
 use crate::send_window::{TxSendWindow, WINDOW_LATENCY};
 use ferroce_emit::prelude::*;
@@ -15,7 +15,7 @@ use ferroce_rtl::desc::lookup::{
     MrAnswer, MrCheck, WqeData, WqeRead, MR_CHECK_LATENCY, WQE_READ_LATENCY,
 };
 use ferroce_rtl::desc::tx::{
-    CompleterPub, Consumed, Kick, LocalError, Rewind, SenderPub, SentWrite, VisitDone,
+    CompleterPub, Kick, LocalError, Rewind, SenderPub, SentWrite, SqConsumed, VisitDone,
 };
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 use ferroce_rtl::sync_fifo::SyncFifo;
@@ -81,7 +81,7 @@ pub struct TxSend {
     /// QPs to be visited after a rewind or a configuration.
     pub kick: StreamOut<Kick>,
     /// Positions for the SQ WQE cache.
-    pub consumed: StreamOut<Consumed>,
+    pub consumed: StreamOut<SqConsumed>,
     /// Failed WQEs.
     pub error: StreamOut<LocalError>,
     /// Furthest position.
@@ -96,6 +96,8 @@ pub struct TxSend {
     read_reg: DFF<WqeRead>,
     read_valid: DFF<Bit>,
     wqe_reg: DFF<WqeData>,
+    /// Bytes of host memory to check; none for a payload that is in the WQE.
+    check_len: DFF<Bits<32>>,
     context_to_check: Delay<SendContext>,
     context_to_plan: Delay<SendContext>,
     context_to_commit: Delay<SendContext>,
@@ -106,7 +108,7 @@ pub struct TxSend {
     cut: TxSendCut,
     done_fifo: SyncFifo<VisitDone>,
     kick_fifo: SyncFifo<Kick>,
-    consumed_fifo: SyncFifo<Consumed>,
+    consumed_fifo: SyncFifo<SqConsumed>,
     error_fifo: SyncFifo<LocalError>,
     set_room: Signal<Local, Bit>,
 }
@@ -146,6 +148,7 @@ impl TxSend {
             read_reg: DFF::default(),
             read_valid: DFF::default(),
             wqe_reg: DFF::default(),
+            check_len: DFF::default(),
             context_to_check: Delay::new(1 + WQE_READ_LATENCY + 1),
             context_to_plan: Delay::new(PLAN_WAIT),
             context_to_commit: Delay::new(PACKET_LATENCY),
@@ -173,7 +176,7 @@ impl Default for TxSend {
 impl Logic for TxSend {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(self, clock, read_reg, read_valid, wqe_reg);
+        dff_setup!(self, clock, read_reg, read_valid, wqe_reg, check_len);
         clock!(
             self,
             clock,
@@ -226,10 +229,14 @@ impl Logic for TxSend {
         self.wqe_read.next = self.read_reg.q.val();
         self.wqe_read_valid.next = self.read_valid.q.val();
         self.wqe_reg.d.next = self.wqe_data.val();
+        self.check_len.d.next = self.wqe_data.val().len;
+        if self.wqe_data.val().flags.get_bit(INLINE_BIT) {
+            self.check_len.d.next = 0.into();
+        }
 
         self.mr_check.next.key = self.wqe_reg.q.val().lkey;
         self.mr_check.next.va = self.wqe_reg.q.val().addr;
-        self.mr_check.next.len = self.wqe_reg.q.val().len;
+        self.mr_check.next.len = self.check_len.q.val();
         self.mr_check.next.pd = self.context_to_check.data_out.val().cfg.pd;
         // Reading needs membership of the region only.
         self.mr_check.next.access = 0.into();
@@ -260,7 +267,7 @@ impl Logic for TxSend {
         StreamOut::<Kick>::link(&mut self.kick, &mut self.kick_fifo.output);
         self.consumed_fifo.input.data.next = self.commit.consumed.val();
         self.consumed_fifo.input.valid.next = self.commit.consumed_push.val();
-        StreamOut::<Consumed>::link(&mut self.consumed, &mut self.consumed_fifo.output);
+        StreamOut::<SqConsumed>::link(&mut self.consumed, &mut self.consumed_fifo.output);
         self.error_fifo.input.data.next = self.commit.error.val();
         self.error_fifo.input.valid.next = self.commit.error_push.val();
         StreamOut::<LocalError>::link(&mut self.error, &mut self.error_fifo.output);

@@ -6,7 +6,7 @@ use ferroce_abi::mr::Key;
 use ferroce_abi::wqe::flags;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::lookup::{MrAnswer, WqeData};
-use ferroce_rtl::desc::tx::{Consumed, Kick, LocalError, SenderPub, SentWrite, VisitDone};
+use ferroce_rtl::desc::tx::{Kick, LocalError, SenderPub, SentWrite, SqConsumed, VisitDone};
 
 /// Cycles from the inputs to the outputs.
 pub const COMMIT_LATENCY: usize = 2;
@@ -48,8 +48,8 @@ pub struct TxSendCommit {
     pub done: Signal<Out, VisitDone>,
     /// `done` is to be sent.
     pub done_push: Signal<Out, Bit>,
-    /// Position for the WQE cache.
-    pub consumed: Signal<Out, Consumed>,
+    /// Position for the WQE cache, and payload in the WQE before it.
+    pub consumed: Signal<Out, SqConsumed>,
     /// `consumed` is to be sent.
     pub consumed_push: Signal<Out, Bit>,
     /// Failed WQE.
@@ -75,7 +75,7 @@ pub struct TxSendCommit {
     send2: DFF<Bit>,
     done2: DFF<VisitDone>,
     done_push2: DFF<Bit>,
-    consumed2: DFF<Consumed>,
+    consumed2: DFF<SqConsumed>,
     consumed_push2: DFF<Bit>,
     error2: DFF<LocalError>,
     fail2: DFF<Bit>,
@@ -194,6 +194,7 @@ impl Logic for TxSendCommit {
         self.sent2.d.next.opcode = self.wqe1.q.val().opcode;
         self.sent2.d.next.signaled = self.wqe1.q.val().flags.get_bit(SIGNALED_BIT);
         self.sent2.d.next.len = self.wqe1.q.val().len;
+        self.sent2.d.next.extra = self.wqe1.q.val().extra;
         self.sent.next = self.sent2.q.val();
 
         self.chunk2.d.next.qp = self.context1.q.val().item.qp;
@@ -218,6 +219,7 @@ impl Logic for TxSendCommit {
         self.chunk2.d.next.via.paged = self.mr1.q.val().paged;
         self.chunk2.d.next.via.epoch = self.mr1.q.val().epoch;
         self.chunk2.d.next.via.mr = self.wqe1.q.val().lkey.get_bits::<16>(Key::TAG_BITS);
+        self.chunk2.d.next.inline_beats = self.plan1.q.val().inline_beats;
         self.send2.d.next = self.send1.q.val();
         self.chunk.next = self.chunk2.q.val();
         self.chunk_push.next = self.send2.q.val();
@@ -232,6 +234,11 @@ impl Logic for TxSendCommit {
 
         self.consumed2.d.next.qp = self.context1.q.val().item.qp;
         self.consumed2.d.next.wqe = self.plan1.q.val().next_wqe;
+        self.consumed2.d.next.first = self.context1.q.val().state.wqe;
+        self.consumed2.d.next.beats = 0.into();
+        if self.send1.q.val() {
+            self.consumed2.d.next.beats = self.plan1.q.val().inline_beats;
+        }
         if self.skip1.q.val() {
             self.consumed2.d.next.wqe = self.resume_wqe1.val();
         } else if self.context1.q.val().item.set {

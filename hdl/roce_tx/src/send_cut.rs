@@ -104,6 +104,7 @@ impl Logic for TxSendCut {
         self.requests.input.data.next.turn = self.rest.q.val().turn;
         self.requests.input.data.next.life = self.rest.q.val().life;
         self.requests.input.data.next.via = self.rest.q.val().via;
+        self.requests.input.data.next.inline_beats = self.rest.q.val().inline_beats;
         StreamOut::<Request>::link(&mut self.request, &mut self.requests.output);
     }
 }

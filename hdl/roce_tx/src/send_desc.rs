@@ -130,8 +130,10 @@ pub struct SendPlan {
     pub more: Bits<4>,
     /// Payload bytes of all packets.
     pub bytes: Bits<13>,
-    /// Host address of the payload.
+    /// Host address of the payload, or its offset in the WQE.
     pub addr: Bits<64>,
+    /// Beats of a payload that is in the WQE; 0 if it is in host memory.
+    pub inline_beats: Bits<3>,
     /// PSN of the message's last packet, counted from this one if it is the first.
     pub last_psn: Bits<24>,
     /// State after it.
@@ -183,8 +185,10 @@ pub struct TxChunk {
     pub imm: Bits<32>,
     /// Payload bytes of all packets.
     pub bytes: Bits<13>,
-    /// Address of the payload.
+    /// Host address of the payload, or its offset in the WQE.
     pub addr: Bits<64>,
     /// By which region it goes.
     pub via: Via,
+    /// Beats of a payload that is in the WQE; 0 if it is in host memory.
+    pub inline_beats: Bits<3>,
 }

@@ -1,7 +1,7 @@
 //! Planning stage of the sender: which packets of a message come next.
 
 use crate::send_desc::{SendContext, SendPlan, VISIT_BYTES};
-use ferroce_abi::wqe::{flags, WrOpcode};
+use ferroce_abi::wqe::{self, flags, WrOpcode};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::lookup::WqeData;
 
@@ -21,7 +21,15 @@ const WR_SEND_BIT: usize = (WrOpcode::Send as usize).trailing_zeros() as usize;
 const WR_IMM_BIT: usize =
     (WrOpcode::SendWithImm as usize ^ WrOpcode::Send as usize).trailing_zeros() as usize;
 const SOLICITED_BIT: usize = flags::SOLICITED.trailing_zeros() as usize;
-const INLINE_BIT: usize = flags::INLINE.trailing_zeros() as usize;
+/// Bit of a WQE's flags: the payload is in the WQE.
+pub const INLINE_BIT: usize = flags::INLINE.trailing_zeros() as usize;
+
+/// Offset of a payload in its WQE.
+const INLINE_DATA: u64 = wqe::INLINE_DATA as u64;
+/// What is added to its length before the whole blocks are counted.
+const INLINE_ROUND: u64 = INLINE_DATA + 63;
+/// Log2 of the bytes of payload in a first block; each further block has twice as many.
+const INLINE_FIRST_LOG2: usize = 5;
 
 /// What the WQE says, after its checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
@@ -29,6 +37,7 @@ struct Request {
     write: Bit,
     imm: Bit,
     se: Bit,
+    inline: Bit,
     bad_op: Bit,
     bad_len: Bit,
 }
@@ -59,9 +68,11 @@ pub struct TxSendPacket {
     too_long1: DFF<Bit>,
     no_sge1: DFF<Bit>,
     differs1: DFF<Bit>,
+    extra1: DFF<Bits<2>>,
     context2: DFF<SendContext>,
     request2: DFF<Request>,
     rest2: DFF<Bits<13>>,
+    beats2: DFF<Bits<3>>,
     last_packet2: DFF<Bits<24>>,
     addr_low2: DFF<Bits<33>>,
     addr_high2: DFF<Bits<32>>,
@@ -71,6 +82,7 @@ pub struct TxSendPacket {
     context3: DFF<SendContext>,
     request3: DFF<Request>,
     rest3: DFF<Bits<13>>,
+    beats3: DFF<Bits<3>>,
     left3: DFF<Bits<24>>,
     most3: DFF<Bits<4>>,
     first3: DFF<Bit>,
@@ -118,9 +130,11 @@ impl Logic for TxSendPacket {
             too_long1,
             no_sge1,
             differs1,
+            extra1,
             context2,
             request2,
             rest2,
+            beats2,
             last_packet2,
             addr_low2,
             addr_high2,
@@ -130,6 +144,7 @@ impl Logic for TxSendPacket {
             context3,
             request3,
             rest3,
+            beats3,
             left3,
             most3,
             first3,
@@ -173,10 +188,16 @@ impl Logic for TxSendPacket {
         self.len1.d.next = self.wqe.val().len;
         self.len_less_one1.d.next = self.wqe.val().len - 1;
         self.addr1.d.next = self.wqe.val().addr;
+        if self.wqe.val().flags.get_bit(INLINE_BIT) {
+            self.addr1.d.next = INLINE_DATA.into();
+        }
+        self.extra1.d.next = self.wqe.val().extra;
         self.zero1.d.next = self.wqe.val().len == 0;
         self.request1.d.next.bad_op = (self.wqe.val().opcode >= WR_END)
             | (self.wqe.val().sges > 1)
-            | self.wqe.val().flags.get_bit(INLINE_BIT);
+            | (self.wqe.val().flags.get_bit(INLINE_BIT) & self.wqe.val().sges.any())
+            | (!self.wqe.val().flags.get_bit(INLINE_BIT) & self.wqe.val().extra.any());
+        self.request1.d.next.inline = self.wqe.val().flags.get_bit(INLINE_BIT);
         self.too_long1.d.next =
             self.wqe.val().len.get_bit(31) & self.wqe.val().len.get_bits::<31>(0).any();
         self.no_sge1.d.next = self.wqe.val().sges == 0;
@@ -195,6 +216,24 @@ impl Logic for TxSendPacket {
         self.request2.d.next.bad_len = self.too_long1.q.val()
             | (self.no_sge1.q.val() & !self.zero1.q.val())
             | (!self.no_sge1.q.val() & self.differs1.q.val());
+        self.beats2.d.next = 0.into();
+        if self.request1.q.val().inline {
+            // One packet of any path MTU, as long as it is no longer than its blocks.
+            self.request2.d.next.bad_len = !self.zero1.q.val()
+                & (self
+                    .len_less_one1
+                    .q
+                    .val()
+                    .get_bits::<24>(INLINE_FIRST_LOG2 + 3)
+                    .any()
+                    | (self.len_less_one1.q.val().get_bits::<3>(INLINE_FIRST_LOG2)
+                        > (bit_cast::<3, 2>(self.extra1.q.val()) << 1)));
+            if !self.zero1.q.val() {
+                self.beats2.d.next = (bit_cast::<9, 8>(self.len1.q.val().get_bits::<8>(0))
+                    + INLINE_ROUND)
+                    .get_bits::<3>(6);
+            }
+        }
         self.rest2.d.next =
             self.len1.q.val().get_bits::<13>(0) - self.offset1.q.val().get_bits::<13>(0);
         self.last_packet2.d.next = bit_cast::<24, 32>(self.len_less_one1.q.val() >> 12);
@@ -214,12 +253,14 @@ impl Logic for TxSendPacket {
         self.addr_high2.d.next = self.addr1.q.val().get_bits::<32>(32);
         self.next_psn2.d.next = self.context1.q.val().state.psn + 1;
         self.next_sent2.d.next = self.context1.q.val().state.sent + 1;
-        self.next_wqe2.d.next = self.context1.q.val().state.wqe + 1;
+        self.next_wqe2.d.next = self.context1.q.val().state.wqe
+            + bit_cast::<16, 3>(bit_cast::<3, 2>(self.extra1.q.val()) + 1);
 
         // 3
         self.context3.d.next = self.context2.q.val();
         self.request3.d.next = self.request2.q.val();
         self.rest3.d.next = self.rest2.q.val();
+        self.beats3.d.next = self.beats2.q.val();
         self.first3.d.next = self.context2.q.val().state.sent == 0;
         self.left3.d.next = self.last_packet2.q.val() - self.context2.q.val().state.sent;
         // The WQE is no longer the one that was begun: software changed it under way.
@@ -276,6 +317,7 @@ impl Logic for TxSendPacket {
             self.plan4.d.next.more = self.left3.q.val().get_bits::<4>(0);
         }
         self.plan4.d.next.addr = self.addr3.q.val();
+        self.plan4.d.next.inline_beats = self.beats3.q.val();
         self.plan4.d.next.last_psn = self.last_psn3.q.val();
         self.plan4.d.next.next_psn = self.next_psn3.q.val();
         self.plan4.d.next.next_sent = self.next_sent3.q.val();

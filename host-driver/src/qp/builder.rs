@@ -40,7 +40,8 @@ impl QpBuilder {
         self
     }
 
-    /// Send work requests that may be outstanding; rounded up to a power of two.
+    /// Places for send work requests that are outstanding ([`SendWr::places`](crate::SendWr::places)); rounded up to a power of
+    /// two. In the error state each place makes a CQE, so the CQ needs an entry for each.
     pub fn send_depth(mut self, requests: usize) -> Self {
         self.send_depth = requests;
         self

@@ -45,6 +45,12 @@ impl Qp {
         lock(&self.shared.rq).outstanding()
     }
 
+    /// Places of the send queue that are free: a work request takes one, with more than 32 bytes of message in it
+    /// ([`SendWr::inline`]) one more for each further 64.
+    pub fn free_send_places(&self) -> usize {
+        lock(&self.shared.sq).free()
+    }
+
     /// Send and receive work requests that the queues hold.
     pub fn depth(&self) -> (usize, usize) {
         (lock(&self.shared.sq).depth(), lock(&self.shared.rq).depth())

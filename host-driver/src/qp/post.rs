@@ -49,7 +49,7 @@ impl QpShared {
                     wr_id: wr.wr_id,
                     opcode: wr.op.completion(),
                 };
-                Ok((wqe.encode()?, kept))
+                Ok((wqe.blocks()?, kept))
             }),
             QpState::Err => {
                 self.send_cq.append(
@@ -68,7 +68,7 @@ impl QpShared {
         match control.state {
             QpState::Init | QpState::Rtr | QpState::Rts => {
                 self.post(&self.rq, RQ_DOORBELL, requests, |wr| {
-                    Ok((wr.to_wqe(&self.pd.device.caps)?.encode(), wr.wr_id))
+                    Ok(([wr.to_wqe(&self.pd.device.caps)?.encode()], wr.wr_id))
                 })
             }
             QpState::Err => {
@@ -95,18 +95,18 @@ impl QpShared {
     }
 
     /// Posts requests until one is refused, then rings the doorbell once.
-    fn post<R, T: Copy + Default>(
+    fn post<R, T: Copy + Default, W: AsRef<[[u8; WQE_BYTES]]>>(
         &self,
         queue: &Mutex<WorkQueue<T>>,
         doorbell: u64,
         requests: &[R],
-        mut encode: impl FnMut(&R) -> Result<([u8; WQE_BYTES], T), Error>,
+        mut encode: impl FnMut(&R) -> Result<(W, T), Error>,
     ) -> Result<(), PostError> {
         let mut queue = lock(queue);
         let mut posted = 0;
         let mut result = Ok(());
         for request in requests {
-            result = encode(request).and_then(|(wqe, keep)| queue.push(&wqe, keep));
+            result = encode(request).and_then(|(wqe, keep)| queue.push(wqe.as_ref(), keep));
             if result.is_err() {
                 break;
             }

@@ -13,6 +13,8 @@ use rand::{Rng, RngCore};
 use super::Message;
 use crate::image::Image;
 
+/// Longest message that a request itself can hold.
+const INLINE: usize = 224;
 /// Most requests of a list.
 const LIST: usize = 12;
 
@@ -41,6 +43,7 @@ pub(super) struct Flow {
     pub(super) qp: usize,
     /// Room in the send queue.
     depth: usize,
+    /// Places of the unsignaled sends behind the last signaled one.
     unsignaled: usize,
     sends: Vec<Send>,
     receives: Vec<Receive>,
@@ -104,10 +107,19 @@ impl Flow {
             Op::SendImm => (SendOp::SendWithImm(imm), Some(imm)),
         };
         let number = self.sends.len() as u64;
-        let mut wr = SendWr::new(self.number << 32 | number, op, entry(source, from, rng)?);
+        let id = self.number << 32 | number;
+        let mut wr = if len <= INLINE && rng.gen() {
+            SendWr::inline(id, op, &data)?
+        } else {
+            SendWr::new(id, op, entry(source, from, rng)?)
+        };
         wr.solicited = rng.gen_bool(0.3);
-        wr.signaled = rng.gen_bool(0.5) || self.unsignaled + 2 > self.depth / 2;
-        self.unsignaled = if wr.signaled { 0 } else { self.unsignaled + 1 };
+        // Whatever comes next, there must be room for it and for a signaled one.
+        self.unsignaled += wr.places();
+        wr.signaled = rng.gen_bool(0.5) || self.unsignaled + 4 > self.depth / 2;
+        if wr.signaled {
+            self.unsignaled = 0;
+        }
         target.expect(place.start, &data);
         if message.op.needs_receive() {
             self.receive(message, place, imm, wr.solicited, target, rng)?;
@@ -195,10 +207,15 @@ impl Flow {
         self.posted_receives = end;
 
         let sender = &pair.sides[self.from].qps[self.qp];
-        let room = self.depth - sender.outstanding_sends();
+        let mut room = sender.free_send_places();
         let list: Vec<_> = self.sends[self.posted_sends..]
             .iter()
-            .take(room.min(rng.gen_range(1..LIST)))
+            .take(rng.gen_range(1..LIST))
+            .take_while(|s| {
+                let left = room.checked_sub(s.wr.places());
+                room = left.unwrap_or(0);
+                left.is_some()
+            })
             .take_while(|s| lagging || s.receives <= self.posted_receives)
             .map(|s| s.wr)
             .collect();

@@ -18,7 +18,10 @@ pub fn ident(config: &NicConfig) -> Bits<IDENT_BITS> {
         (regs::VERSION, regs::VERSION_VALUE),
         (
             regs::FEATURES,
-            regs::feature::RC | regs::feature::EVENTS | regs::feature::PAGES,
+            regs::feature::RC
+                | regs::feature::INLINE
+                | regs::feature::EVENTS
+                | regs::feature::PAGES,
         ),
         (regs::NUM_QPS, 1 << config.qps_log2),
         (regs::NUM_CQS, 1 << config.cqs_log2),

@@ -61,9 +61,9 @@ pub struct WqeState {
     pub busy: Bit,
     /// The burst in flight begins where the window no longer ends.
     pub stale: Bit,
-    /// The window is one WQE that could not be read.
+    /// The newest block of the window could not be read.
     pub bad: Bit,
-    /// WQEs in the window, which is `[fetched - level, fetched)`.
+    /// Blocks in the window, which is `[fetched - level, fetched)`.
     pub level: Bits<9>,
     /// Index after the newest WQE in the window.
     pub fetched: Bits<16>,
@@ -78,7 +78,7 @@ pub struct WindowPub {
     pub valid: Bit,
     /// QP index.
     pub qp: Bits<14>,
-    /// The window is one WQE that could not be read.
+    /// The newest block of the window could not be read.
     pub bad: Bit,
     /// WQEs in the window.
     pub level: Bits<9>,
@@ -101,6 +101,17 @@ pub struct FetchJob {
     pub level: Bits<9>,
     /// Producer index; not `fetched`.
     pub producer: Bits<16>,
+}
+
+/// A block is written into its slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct BlockWrite {
+    /// In this cycle.
+    pub valid: Bit,
+    /// `[qp][index mod window]`.
+    pub slot: Bits<20>,
+    /// The 64 bytes.
+    pub data: Bits<512>,
 }
 
 /// A burst in flight, by tag.

@@ -1,11 +1,15 @@
 //! State of the queues.
 
 use super::desc::{EventKind, FetchJob, WindowPub, WqeEvent, WqeState};
+use ferroce_abi::limits::WQE_BLOCKS;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
 use ferroce_rtl::desc::tx::Kick;
 use ferroce_rtl::rmw_ram::{RmwRam, RMW_LATENCY};
 use ferroce_rtl::stream::StreamOut;
+
+/// Blocks of the longest WQE.
+const LONGEST_WQE: u64 = WQE_BLOCKS as u64;
 
 /// Takes an event every two cycles, the same QP's too: the state's data comes in one cycle, in which differences are
 /// taken, and is written in the next, in which they decide.
@@ -14,8 +18,8 @@ use ferroce_rtl::stream::StreamOut;
 /// and is `busy` until the burst that results has arrived, or until its turn finds nothing to do any more. So
 /// `hungry` holds a QP once at most.
 ///
-/// A burst whose read failed is read again as long as good WQEs are in the window; then one bad WQE
-/// takes its place, which fails at the owner, and nothing more is read until the owner goes elsewhere.
+/// A burst whose read failed is read again as long as a whole WQE is sure to be in the window; then one bad block
+/// takes its place, whose WQE fails at the owner, and nothing more is read until the owner goes elsewhere.
 #[derive(LogicBlock, Module)]
 pub struct WqeStateLoop {
     /// Clock.
@@ -181,10 +185,10 @@ impl Logic for WqeStateLoop {
                         self.next.next.fetched = self.s1_end.q.val();
                         self.can_feed.next = (self.state.val().producer != self.s1_end.q.val())
                             & (self.s1_filled.q.val() != self.window_size.val());
-                    } else if self.state.val().level == 0 {
+                    } else if self.state.val().level < LONGEST_WQE {
                         self.fresh.next = true;
                         self.next.next.bad = true;
-                        self.next.next.level = 1.into();
+                        self.next.next.level = self.state.val().level + 1;
                         self.next.next.fetched = self.state.val().fetched + 1;
                     }
                 }

@@ -1,6 +1,6 @@
 //! The cached WQEs.
 
-use super::desc::{Burst, BurstDone, WindowPub, TAGS_LOG2};
+use super::desc::{BlockWrite, Burst, BurstDone, WindowPub, TAGS_LOG2};
 use ferroce_abi::wqe;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
@@ -26,6 +26,8 @@ pub struct StoredWqe {
     pub flags: Bits<8>,
     /// Scatter/gather entries.
     pub sges: Bits<8>,
+    /// Blocks behind the first.
+    pub extra: Bits<2>,
     /// Immediate or key to invalidate.
     pub imm: Bits<32>,
     /// Remote virtual address.
@@ -64,6 +66,8 @@ pub struct WqeStore {
     pub done: StreamOut<BurstDone>,
     /// Every new state of a queue.
     pub window: Signal<In, WindowPub>,
+    /// Blocks as they are written.
+    pub block: Signal<Out, BlockWrite>,
     /// Look-up.
     pub read: Signal<In, WqeRead>,
     /// Its answer.
@@ -83,9 +87,11 @@ pub struct WqeStore {
     b1_last: DFF<Bit>,
     b1_err: DFF<Bit>,
     b1_wqe: DFF<StoredWqe>,
+    b1_block: DFF<Bits<512>>,
     /// Its slot.
     b2_valid: DFF<Bit>,
     b2_wqe: DFF<StoredWqe>,
+    b2_block: DFF<Bits<512>>,
     b2_slot: DFF<Bits<20>>,
     b2_done: DFF<Bit>,
     b2_burst: DFF<BurstDone>,
@@ -93,6 +99,7 @@ pub struct WqeStore {
     r3_distance: DFF<Bits<16>>,
     r3_level: DFF<Bits<9>>,
     r3_bad: DFF<Bit>,
+    r3_extra: DFF<Bits<2>>,
     r4_avail: DFF<Bit>,
     r4_bad: DFF<Bit>,
 }
@@ -109,6 +116,7 @@ impl WqeStore {
             beat: StreamIn::default(),
             done: StreamOut::default(),
             window: Signal::default(),
+            block: Signal::default(),
             read: Signal::default(),
             data: Signal::default(),
             window_log2: Constant::new((window_log2 as u64).into()),
@@ -124,14 +132,17 @@ impl WqeStore {
             b1_last: DFF::default(),
             b1_err: DFF::default(),
             b1_wqe: DFF::default(),
+            b1_block: DFF::default(),
             b2_valid: DFF::default(),
             b2_wqe: DFF::default(),
+            b2_block: DFF::default(),
             b2_slot: DFF::default(),
             b2_done: DFF::default(),
             b2_burst: DFF::default(),
             r3_distance: DFF::default(),
             r3_level: DFF::default(),
             r3_bad: DFF::default(),
+            r3_extra: DFF::default(),
             r4_avail: DFF::default(),
             r4_bad: DFF::default(),
         }
@@ -156,14 +167,17 @@ impl Logic for WqeStore {
             b1_last,
             b1_err,
             b1_wqe,
+            b1_block,
             b2_valid,
             b2_wqe,
+            b2_block,
             b2_slot,
             b2_done,
             b2_burst,
             r3_distance,
             r3_level,
             r3_bad,
+            r3_extra,
             r4_avail,
             r4_bad
         );
@@ -178,6 +192,13 @@ impl Logic for WqeStore {
         self.b1_wqe.d.next.opcode = self.beat.data.val().data.get_bits::<8>(wqe::OPCODE * BYTE);
         self.b1_wqe.d.next.flags = self.beat.data.val().data.get_bits::<8>(wqe::FLAGS * BYTE);
         self.b1_wqe.d.next.sges = self.beat.data.val().data.get_bits::<8>(wqe::NUM_SGE * BYTE);
+        self.b1_wqe.d.next.extra = self
+            .beat
+            .data
+            .val()
+            .data
+            .get_bits::<2>(wqe::EXTRA_BLOCKS * BYTE);
+        self.b1_block.d.next = self.beat.data.val().data;
         self.b1_wqe.d.next.imm = self.beat.data.val().data.get_bits::<32>(wqe::IMM * BYTE);
         self.b1_wqe.d.next.va = self
             .beat
@@ -204,6 +225,7 @@ impl Logic for WqeStore {
         }
         self.b2_valid.d.next = self.b1_valid.q.val();
         self.b2_wqe.d.next = self.b1_wqe.q.val();
+        self.b2_block.d.next = self.b1_block.q.val();
         self.b2_slot.d.next = (bit_cast::<20, 14>(self.bursts.rd_data.val().qp)
             << self.window_log2.val())
             | (bit_cast::<20, 8>(
@@ -217,6 +239,9 @@ impl Logic for WqeStore {
         self.slots.wr_valid.next = self.b2_valid.q.val();
         self.slots.wr_addr.next = self.b2_slot.q.val();
         self.slots.wr_data.next = self.b2_wqe.q.val();
+        self.block.next.valid = self.b2_valid.q.val();
+        self.block.next.slot = self.b2_slot.q.val();
+        self.block.next.data = self.b2_block.q.val();
         self.done.valid.next = self.b2_done.q.val();
         self.done.data.next = self.b2_burst.q.val();
 
@@ -233,14 +258,20 @@ impl Logic for WqeStore {
         self.r3_distance.d.next = self.windows.rd_data.val().fetched - self.indices.data_out.val();
         self.r3_level.d.next = self.windows.rd_data.val().level;
         self.r3_bad.d.next = self.windows.rd_data.val().bad;
+        // A WQE that ends in the window's bad block, or would end behind it, is bad.
+        self.r3_extra.d.next = self.slots.rd_data.val().extra;
         self.r4_avail.d.next = self.r3_distance.q.val().any()
-            & (self.r3_distance.q.val() <= bit_cast::<16, 9>(self.r3_level.q.val()));
-        self.r4_bad.d.next = self.r3_bad.q.val();
+            & (self.r3_distance.q.val() <= bit_cast::<16, 9>(self.r3_level.q.val()))
+            & ((self.r3_distance.q.val() > bit_cast::<16, 2>(self.r3_extra.q.val()))
+                | self.r3_bad.q.val());
+        self.r4_bad.d.next = self.r3_bad.q.val()
+            & (self.r3_distance.q.val() <= (bit_cast::<16, 2>(self.r3_extra.q.val()) + 1));
 
         self.data.next.avail = self.r4_avail.q.val();
         self.data.next.opcode = self.slot_data.data_out.val().opcode;
         self.data.next.flags = self.slot_data.data_out.val().flags;
         self.data.next.sges = self.slot_data.data_out.val().sges;
+        self.data.next.extra = self.slot_data.data_out.val().extra;
         self.data.next.imm = self.slot_data.data_out.val().imm;
         self.data.next.va = self.slot_data.data_out.val().va;
         self.data.next.rkey = self.slot_data.data_out.val().rkey;

@@ -32,6 +32,7 @@ pub fn as_read(wqe: &SqWqe) -> WqeData {
         opcode: (wqe.opcode as u64).into(),
         flags: u64::from(wqe.flags).into(),
         sges: 1.into(),
+        extra: 0.into(),
         imm: u64::from(u32::from_le_bytes(wqe.imm)).into(),
         va: wqe.remote_va.into(),
         rkey: u64::from(wqe.rkey).into(),

@@ -115,8 +115,12 @@ impl Logic for PassCommit {
         if self.a.val().retire {
             self.n.next.una_psn = self.m.val().una_retired;
         }
-        if self.a.val().retire | self.a.val().fail | self.a.val().flush {
+        // What fails or is flushed goes block by block: a WQE that was never sent does not say how many it has.
+        if self.a.val().fail | self.a.val().flush {
             self.n.next.una_wqe = self.m.val().wqe_next;
+        }
+        if self.a.val().retire {
+            self.n.next.una_wqe = self.m.val().wqe_retired;
         }
         if self.a.val().progress | self.a.val().timeout | self.a.val().resume {
             self.n.next.went_back = false;

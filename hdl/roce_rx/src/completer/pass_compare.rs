@@ -143,6 +143,8 @@ impl Logic for PassCompare {
         self.n5.d.next = self.n4.q.val();
         self.n5.d.next.span = self.sent.val().last_psn - self.r4.q.val().state.una_psn;
         self.n5.d.next.una_retired = self.sent.val().last_psn + 1;
+        self.n5.d.next.wqe_retired =
+            self.n4.q.val().wqe_next + bit_cast::<16, 2>(self.sent.val().extra);
         self.n5.d.next.first_psn = self.sent.val().first_psn;
         self.n5.d.next.signaled = self.sent.val().signaled;
         self.n5.d.next.len = self.sent.val().len;

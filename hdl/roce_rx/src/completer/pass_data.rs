@@ -98,8 +98,10 @@ pub struct PassNumbers {
     pub una_retired: Bits<24>,
     /// First PSN of the oldest message.
     pub first_psn: Bits<24>,
-    /// SQ index after the oldest WQE.
+    /// SQ index after the oldest block.
     pub wqe_next: Bits<16>,
+    /// SQ index after the oldest WQE, which was sent.
+    pub wqe_retired: Bits<16>,
     /// WQEs not retired.
     pub left: Bits<16>,
     /// No message begun is left.

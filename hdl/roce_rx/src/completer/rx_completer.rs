@@ -195,6 +195,7 @@ impl Logic for Completer {
         self.sent.wr_data.next.opcode = self.sent_write.val().opcode;
         self.sent.wr_data.next.signaled = self.sent_write.val().signaled;
         self.sent.wr_data.next.len = self.sent_write.val().len;
+        self.sent.wr_data.next.extra = self.sent_write.val().extra;
         self.pass.sent.next = self.sent.rd_data.val();
 
         // Timers.

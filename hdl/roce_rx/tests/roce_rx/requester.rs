@@ -83,6 +83,7 @@ impl Requester {
             opcode: (opcode as u64).into(),
             signaled,
             len: u64::from(len).into(),
+            extra: 0.into(),
         });
         self.begun = self.begun.wrapping_add(1);
         self.psn = last.wrapping_add(1) & PSN_MASK;

@@ -160,6 +160,7 @@ impl Queue {
             opcode: (message.opcode as u64).into(),
             flags: u64::from(message.flags).into(),
             sges: u64::from(message.len != 0 || index % 2 == 0).into(),
+            extra: 0.into(),
             imm: u64::from(u32::from_le_bytes(message.imm)).into(),
             va: message.va.into(),
             rkey: u64::from(message.rkey).into(),

@@ -20,7 +20,7 @@ pub struct WqeRead {
 /// A decoded WQE. For a receive WQE only `sges`, `addr`, `lkey`, `sge_len` are meaningful.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct WqeData {
-    /// The WQE is in the cache: `wqe` lies in the fetched window. All else is undefined when low.
+    /// The WQE is in the cache: all of its blocks lie in the fetched window. All else is undefined when low.
     pub avail: Bit,
     /// Work request opcode.
     pub opcode: Bits<8>,
@@ -28,6 +28,8 @@ pub struct WqeData {
     pub flags: Bits<8>,
     /// Scatter/gather entries.
     pub sges: Bits<8>,
+    /// Blocks behind the first.
+    pub extra: Bits<2>,
     /// Immediate or key to invalidate, wire order, first byte in bits 7:0.
     pub imm: Bits<32>,
     /// Remote virtual address.

@@ -84,6 +84,8 @@ pub struct Sent {
     pub signaled: Bit,
     /// Message length in bytes, for the CQE.
     pub len: Bits<32>,
+    /// Blocks of the WQE behind its first.
+    pub extra: Bits<2>,
 }
 
 /// Write port of the retransmit table (sender to completer).
@@ -105,6 +107,8 @@ pub struct SentWrite {
     pub signaled: Bit,
     /// Message length in bytes.
     pub len: Bits<32>,
+    /// Blocks of the WQE behind its first.
+    pub extra: Bits<2>,
 }
 
 /// Published by the sender on every state write, read by the completer from its own copy.
@@ -154,6 +158,19 @@ pub struct Consumed {
     pub qp: Bits<14>,
     /// SQ or RQ index of the WQE that the owner needs next.
     pub wqe: Bits<16>,
+}
+
+/// A [`Consumed`] of the sender, and the payload of the WQE that it has just used up, if that is in the WQE itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct SqConsumed {
+    /// QP index.
+    pub qp: Bits<14>,
+    /// SQ index of the WQE that the sender needs next.
+    pub wqe: Bits<16>,
+    /// SQ index of the WQE with payload.
+    pub first: Bits<16>,
+    /// Blocks of it with payload, 0 to 4, each a beat of its frame's payload.
+    pub beats: Bits<3>,
 }
 
 /// Published by the SQ WQE cache on every state write, read by the completer from its own copy.

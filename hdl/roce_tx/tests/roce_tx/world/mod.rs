@@ -16,7 +16,7 @@ use ferroce_rtl::desc::lookup::{
 };
 use ferroce_rtl::desc::rx::AckJob;
 use ferroce_rtl::desc::tx::{
-    CompleterPub, Consumed, Kick, LocalError, Rewind, SenderPub, SentWrite,
+    CompleterPub, Kick, LocalError, Rewind, SenderPub, SentWrite, SqConsumed,
 };
 use ferroce_rtl::stream::Beat;
 use rand::Rng;
@@ -323,7 +323,7 @@ impl World {
             self.host.request(&request, now, &mut self.rng);
         }
         if self.sim.taken("consumed") {
-            let consumed: Consumed = self.sim.get("consumed_data");
+            let consumed: SqConsumed = self.sim.get("consumed_data");
             if let Some(queue) = self.queues.get_mut(consumed.qp.index()) {
                 queue.position(consumed.wqe.to_u64());
             }
