@@ -23,7 +23,7 @@ fn all_lengths(link: LinkConfig, depth: usize) -> Result<[u64; 2]> {
         ..Connection::default()
     }; 2];
     let pair = pair(&library, &world(link, seed), depth, &connections)?;
-    let mut traffic = Traffic::new(&pair, rng(seed), 1 << 16, 1 << 18)?;
+    let mut traffic = Traffic::new(&pair, rng(seed), 1 << 16, 1 << 20)?;
     for qp in 0..connections.len() {
         for from in 0..2 {
             let messages: Vec<Message> = (0..4 * LENGTHS.len())
