@@ -273,7 +273,7 @@ proptest! {
     fn doorbells_and_keys(
         qpn in 0u32..1 << 24, producer: u16, consumer in 0u32..1 << 24, key: u32,
     ) {
-        let queue = QueueDoorbell { qpn, producer };
+        let queue = QueueDoorbell { qpn, producer, pushed: 0 };
         prop_assert_eq!(QueueDoorbell::from_bits(queue.to_bits()), queue);
         let cq = CqDoorbell { cqn: qpn, consumer };
         prop_assert_eq!(CqDoorbell::from_bits(cq.to_bits()), cq);

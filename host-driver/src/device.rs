@@ -18,7 +18,7 @@ use ferroce_abi::limits::{
 };
 use ferroce_abi::mailbox::{Command, Request};
 use ferroce_abi::regs::{self, feature, Counter};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// What a card has, from its capability registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,6 +130,8 @@ pub(crate) struct Shared {
     pub(crate) pages: IdPool,
     pub(crate) mrs: MrPool,
     mailbox: Mailbox,
+    /// Held from the first word of a push to its doorbell: pages are shared by threads.
+    pub(crate) pushing: Mutex<()>,
     port: RwLock<Option<PortAddress>>,
 }
 
@@ -224,6 +226,7 @@ impl Device {
                 // Page 0 is for queues that were made without a page.
                 pages: IdPool::new("doorbell pages", 1..regs::DOORBELL_PAGES as u32),
                 mrs: MrPool::new(caps.mrs),
+                pushing: Mutex::default(),
                 port: RwLock::new(None),
             }),
         })

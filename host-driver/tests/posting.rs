@@ -77,6 +77,7 @@ fn send_requests_become_wqes() {
         let doorbell = QueueDoorbell {
             qpn: bench.qp.qpn(),
             producer: index as u16 + 1,
+            pushed: 0,
         };
         assert_eq!(bench.card.state().sq_doorbells.last(), Some(&doorbell));
     }
@@ -108,6 +109,7 @@ fn receive_requests_become_wqes() {
     let doorbell = QueueDoorbell {
         qpn: bench.qp.qpn(),
         producer: 2,
+        pushed: 0,
     };
     assert_eq!(bench.card.state().rq_doorbells, [doorbell]);
 }

@@ -189,6 +189,20 @@ impl Bar for SimBar {
     fn write64(&self, offset: u64, value: u64) -> Result<(), BarError> {
         self.push(offset, Some(value), 8)
     }
+
+    fn push64(&self, offset: u64, words: &[u64; 8]) -> Result<(), BarError> {
+        let at = u32::try_from(offset).map_err(|e| BarError {
+            offset,
+            source: e.into(),
+        })?;
+        let bytes = words.map(u64::to_le_bytes);
+        self.sim.with(|w| {
+            w.card_mut(self.index)
+                .host
+                .push_bytes(at, bytes.as_flattened())
+        });
+        Ok(())
+    }
 }
 
 /// Memory of a simulated host.

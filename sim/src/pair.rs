@@ -19,6 +19,8 @@ pub struct PairConfig {
     /// Send requests that each QP holds. It holds twice as many receive requests, so that they never run out while half
     /// of them wait to be posted again.
     pub depth: usize,
+    /// Single send requests are pushed.
+    pub push: bool,
     /// Path MTU.
     pub pmtu: Pmtu,
     /// First PSN of the first host's requests; the other's is one's complement of it.
@@ -36,6 +38,7 @@ impl Default for PairConfig {
         Self {
             qps: 1,
             depth: 64,
+            push: true,
             pmtu: Pmtu::B4096,
             psn: 0xff_fff0,
             timeout: 8,
@@ -113,6 +116,7 @@ impl Side {
                 pd.qp(&send_cq)
                     .recv_cq(&recv_cq)
                     .send_depth(config.depth)
+                    .push(config.push)
                     .recv_depth(2 * config.depth)
                     .build()
             })

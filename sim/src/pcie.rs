@@ -7,6 +7,8 @@ use ferroce_pcie::block::{Block, BlockConfig};
 use ferroce_pcie::root::{self, HostMemoryPort, RootConfig, RootStats, Scripted};
 use ferroce_pcie::usp::user::CqUser;
 use ferroce_pcie::usp::{AxisBeat, CcBeat, CqBeat, RcBeat, RqBeat, User};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::memory::HostMemory;
@@ -91,6 +93,8 @@ pub struct PciePort {
     msix_set: [bool; 2],
     block: Block,
     loads: VecDeque<Load>,
+    /// Write-combined stores are torn, by these random numbers.
+    torn: Option<ChaCha8Rng>,
     violation: Option<String>,
 }
 
@@ -116,6 +120,7 @@ impl PciePort {
             msix_set: [true, false],
             block: Block::new(config.block, config.root, seed),
             loads: VecDeque::new(),
+            torn: None,
             violation: None,
         })
     }
@@ -135,6 +140,41 @@ impl PciePort {
                 answer: None,
             }),
         }
+    }
+
+    /// Queues a write-combined store of a whole number of doublewords: one request, unless it is torn.
+    pub fn push_bytes(&mut self, offset: u32, bytes: &[u8]) {
+        let addr = self.block.config().bar.base + u64::from(offset);
+        let Some(rng) = &mut self.torn else {
+            self.block.root.host_write(addr, bytes);
+            return;
+        };
+        let cut = 4 * rng.gen_range(0..=bytes.len() / 4);
+        let (low, high) = bytes.split_at(cut);
+        let parts = [(addr, low), (addr + cut as u64, high)];
+        // Whole, in two, in the wrong order, a part twice, a part missing.
+        let order: &[usize] = [
+            &[][..],
+            &[0, 1],
+            &[1, 0],
+            &[0, 0, 1],
+            &[0, 1, 1],
+            &[0],
+            &[1],
+        ][rng.gen_range(0..7)];
+        if order.is_empty() {
+            self.block.root.host_write(addr, bytes);
+        }
+        let some = order.iter().map(|&part| parts[part]);
+        for (addr, part) in some.filter(|(_, part)| !part.is_empty()) {
+            self.block.root.host_write(addr, part);
+        }
+    }
+
+    /// From now on write-combined stores are torn at random, in worse ways than processors do it: parts change their order, come
+    /// twice or not at all.
+    pub fn tear_pushes(&mut self, seed: u64) {
+        self.torn = Some(ChaCha8Rng::seed_from_u64(seed));
     }
 
     /// The answer to the oldest load, if it has come. A load that the card refuses is answered with ones, as processors do.

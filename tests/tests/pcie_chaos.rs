@@ -236,7 +236,12 @@ fn doorbell_storms() -> Result<()> {
             match rng.gen_range(0..4) {
                 0 => {
                     let qpn = rng.gen_range(0x4000..0x100_0000);
-                    let word = QueueDoorbell { qpn, producer }.to_bits();
+                    let word = QueueDoorbell {
+                        qpn,
+                        producer,
+                        pushed: 0,
+                    }
+                    .to_bits();
                     bar.write64(regs::in_page(0, regs::RQ_DOORBELL), word)?;
                     bad += 1;
                 }
@@ -244,6 +249,7 @@ fn doorbell_storms() -> Result<()> {
                     let word = QueueDoorbell {
                         qpn,
                         producer: rng.gen(),
+                        pushed: 0,
                     };
                     bar.write64(regs::in_page(page, regs::SQ_DOORBELL), word.to_bits())?;
                     foreign += 1;
@@ -257,7 +263,12 @@ fn doorbell_storms() -> Result<()> {
                     foreign += 1;
                 }
                 _ => {
-                    let word = QueueDoorbell { qpn, producer }.to_bits();
+                    let word = QueueDoorbell {
+                        qpn,
+                        producer,
+                        pushed: 0,
+                    }
+                    .to_bits();
                     bar.write64(regs::in_page(0, regs::SQ_DOORBELL), word)?;
                 }
             }

@@ -124,7 +124,11 @@ fn doorbells_that_ring_in_vain() -> Result<()> {
     let mut bad = 0;
     for register in [regs::SQ_DOORBELL, regs::RQ_DOORBELL] {
         for qpn in [16, 0x4002, 0xff_ffff] {
-            let bell = QueueDoorbell { qpn, producer: 3 };
+            let bell = QueueDoorbell {
+                qpn,
+                producer: 3,
+                pushed: 0,
+            };
             ring(&bench, 0, register, bell.to_bits())?;
             bad += 1;
         }
@@ -139,6 +143,7 @@ fn doorbells_that_ring_in_vain() -> Result<()> {
         let bell = QueueDoorbell {
             qpn: 9,
             producer: 5,
+            pushed: 0,
         };
         ring(&bench, 0, register, bell.to_bits())?;
     }
@@ -157,7 +162,11 @@ fn doorbells_in_another_page() -> Result<()> {
     let mut foreign = 0;
     for page in [1, 64, 127] {
         for doorbell in [regs::SQ_DOORBELL, regs::RQ_DOORBELL] {
-            let bell = QueueDoorbell { qpn, producer: 7 };
+            let bell = QueueDoorbell {
+                qpn,
+                producer: 7,
+                pushed: 0,
+            };
             ring(&bench, page, doorbell, bell.to_bits())?;
         }
         // Taken seriously, it would make the CQ look full.

@@ -6,17 +6,24 @@
 pub struct QueueDoorbell {
     /// QPN, 24 bits.
     pub qpn: u32,
-    /// Producer index: index after the newest WQE.
+    /// Producer index: index after the newest block.
     pub producer: u16,
+    /// Blocks, 0 to 4, that were stored into the page's push window before ([`super::PUSH`]): those of the newest WQE. SQ only.
+    pub pushed: u8,
 }
 
 impl QueueDoorbell {
     /// Lowest bit of the producer index.
     pub const PRODUCER_SHIFT: u32 = 32;
+    /// Lowest bit of the number of pushed blocks, which has three.
+    pub const PUSHED_SHIFT: u32 = 24;
+    const PUSHED_MASK: u64 = 7;
 
     /// The word to write.
     pub const fn to_bits(self) -> u64 {
-        self.qpn as u64 & 0xFF_FFFF | (self.producer as u64) << Self::PRODUCER_SHIFT
+        self.qpn as u64 & 0xFF_FFFF
+            | (self.pushed as u64 & Self::PUSHED_MASK) << Self::PUSHED_SHIFT
+            | (self.producer as u64) << Self::PRODUCER_SHIFT
     }
 
     /// The inverse of [`Self::to_bits`].
@@ -24,6 +31,7 @@ impl QueueDoorbell {
         Self {
             qpn: bits as u32 & 0xFF_FFFF,
             producer: (bits >> Self::PRODUCER_SHIFT) as u16,
+            pushed: (bits >> Self::PUSHED_SHIFT & Self::PUSHED_MASK) as u8,
         }
     }
 }

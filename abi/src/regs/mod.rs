@@ -86,6 +86,14 @@ pub const CQ_ARM: u64 = 0x18;
 /// EQ doorbell in a page, [`EqDoorbell`]; one 64-bit write.
 pub const EQ_DOORBELL: u64 = 0x20;
 
+/// Push window in a page: 256 bytes, for the blocks of one WQE.
+///
+/// A WQE that was written to its ring may be stored here too, from the beginning of the window on in 64-bit words of ascending address, and announced in
+/// its SQ doorbell. The card then need not read it; if it can't use the words, because some are missing, came in another order or
+/// were mixed with those of another thread, or because older WQEs are still to be read, it reads the ring as ever. Of the programs that share a page
+/// only one may push at a time, from its first word to its doorbell. For a write-combined mapping.
+pub const PUSH: u64 = 0x400;
+
 /// Byte offset in BAR 0 of a doorbell (such as [`SQ_DOORBELL`]) in page `page`.
 pub const fn in_page(page: u8, doorbell: u64) -> u64 {
     DOORBELLS + page as u64 * DOORBELL_PAGE + doorbell
@@ -117,9 +125,11 @@ pub mod feature {
     pub const EVENTS: u32 = 1 << 10;
     /// Memory regions with page tables.
     pub const PAGES: u32 = 1 << 11;
+    /// WQEs that are pushed along with their doorbell.
+    pub const PUSH: u32 = 1 << 12;
 
     /// Names for documents and messages.
-    pub const NAMES: [(u32, &str); 12] = [
+    pub const NAMES: [(u32, &str); 13] = [
         (
             RC,
             "reliable connections: SEND and RDMA WRITE, with and without immediate",
@@ -135,6 +145,7 @@ pub mod feature {
         (MW, "memory windows and local invalidate"),
         (EVENTS, "event queues, completion events, interrupts"),
         (PAGES, "memory regions with page tables"),
+        (PUSH, "WQEs pushed along with their doorbell"),
     ];
 }
 
@@ -335,7 +346,7 @@ pub const PAGE_REGISTERS: &[Register] = &[
         SQ_DOORBELL,
         64,
         Rights::Wo,
-        "QPN in bits 23:0, SQ producer index in bits 47:32",
+        "QPN in bits 23:0, pushed blocks (0 to 4) in bits 26:24, SQ producer index in bits 47:32",
     ),
     one(
         "RQ_DOORBELL",
@@ -365,6 +376,14 @@ pub const PAGE_REGISTERS: &[Register] = &[
         Rights::Wo,
         "EQ index in bits 23:0, bit 24 interrupt for the next event, running consumer index in bits 55:32",
     ),
+    Register {
+        name: "PUSH",
+        offset: PUSH,
+        width: 64,
+        count: 32,
+        rights: Rights::Wo,
+        doc: "push window: the blocks of one WQE in ascending order, before its SQ doorbell",
+    },
 ];
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `ferroce bench latency`: core cycles of single messages inside the card, stage by stage, against their limits.
 
 use anyhow::{ensure, Result};
+use ferroce_abi::limits::MAX_INLINE;
 use ferroce_driver::{Access, SendWr};
 use ferroce_sim::latency::{Split, Splits, Way};
 use ferroce_sim::load::{entries, Op};
@@ -24,6 +25,7 @@ use crate::Outcome;
 #[command(after_help = "\
 Examples:
   ferroce bench latency
+  ferroce bench latency --fetch
   ferroce bench latency --ops send --bytes 4K --json
 
 Posting counts from the last beat of the doorbell on CQ to the first beat of the frame at the MAC; arrival
@@ -41,9 +43,10 @@ pub struct Args {
     /// Bytes of a message, 1 to 4K
     #[arg(long, value_name = "SIZE", default_value = "64", value_parser = size(1..=4096))]
     pub bytes: u64,
-    /// Messages go along with their requests (up to 224 bytes), which saves the read of the payload
+    /// Payload and requests are read from host memory; else they are pushed into the card along with the doorbell, the payload up
+    /// to 224 bytes
     #[arg(long)]
-    pub inline: bool,
+    pub fetch: bool,
     /// Messages of each kind, 1 to 1000
     #[arg(long, value_name = "N", default_value = "16", value_parser = number(1..=1000))]
     pub messages: u64,
@@ -139,7 +142,11 @@ pub fn run(args: &Args) -> Result<Outcome> {
     let mut ways = Vec::new();
     for &op in &args.ops {
         let op = Op::from(op);
-        let pair = Pair::new(&library, &world, &PairConfig::default())?;
+        let config = PairConfig {
+            push: !args.fetch,
+            ..PairConfig::default()
+        };
+        let pair = Pair::new(&library, &world, &config)?;
         let splits = messages(&pair, op, args)?;
         for (way, splits) in [
             (Way::Posting, &splits.posting),
@@ -180,7 +187,8 @@ fn messages(pair: &Pair, op: Op, args: &Args) -> Result<Splits> {
     let target = pair.sides[1].pd.allocate(len, rights)?;
     let message = piece(&source, &target, 0, args.bytes)?;
     let local = entries(message.local);
-    let data = args.inline.then(|| source.to_vec(0..len)).transpose()?;
+    let inline = !args.fetch && len <= MAX_INLINE;
+    let data = inline.then(|| source.to_vec(0..len)).transpose()?;
     let request = |n: u64| {
         let op = op.request(n, &message);
         match &data {

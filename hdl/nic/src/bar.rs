@@ -7,12 +7,13 @@ pub mod command_engine;
 pub mod command_table;
 pub mod desc;
 pub mod ident;
+pub mod push_buffer;
 
 use crate::config::NicConfig;
 use bar_decode::{BarDecode, DECODE_LATENCY};
 use bell_gate::BellGate;
 use command_engine::CommandEngine;
-use desc::BarRead;
+use desc::{BarRead, LineWrite};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
 use ferroce_rtl::desc::bar::{BarReq, BarResp, CqBell, EqBell, QueueBell};
@@ -49,6 +50,10 @@ pub struct Bar {
     pub cq_bell: StreamOut<CqBell>,
     /// Doorbells of EQs.
     pub eq_bell: StreamOut<EqBell>,
+    /// Pushed blocks of SQs.
+    pub push_line: Signal<Out, LineWrite>,
+    /// The place of the oldest push is free again.
+    pub push_freed: Signal<In, Bit>,
     /// A doorbell was rung.
     pub bell_rung: Signal<Out, Bit>,
     /// It names a queue that does not exist.
@@ -83,6 +88,8 @@ impl Bar {
             rq_bell: StreamOut::default(),
             cq_bell: StreamOut::default(),
             eq_bell: StreamOut::default(),
+            push_line: Signal::default(),
+            push_freed: Signal::default(),
             bell_rung: Signal::default(),
             bell_bad: Signal::default(),
             bell_foreign: Signal::default(),
@@ -127,6 +134,9 @@ impl Logic for Bar {
         self.engine.wait.next = self.cfg_wait.val();
         self.cfg.next = self.engine.cfg.val();
         self.bells.bell.next = self.decode.bell.val();
+        self.bells.push.next = self.decode.push.val();
+        self.push_line.next = self.bells.line.val();
+        self.bells.push_freed.next = self.push_freed.val();
         self.bell_rung.next = self.bells.rung.val();
         self.bell_bad.next = self.bells.bad.val();
         self.bell_foreign.next = self.bells.foreign.val();

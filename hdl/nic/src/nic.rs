@@ -202,6 +202,10 @@ impl Logic for Nic {
         self.rx.cfg.next = self.bar.cfg.val();
         self.cqes.cfg.next = self.bar.cfg.val();
         StreamOut::<QueueBell>::join(&mut self.bar.sq_bell, &mut self.sq_cache.bell);
+        self.sq_cache.push_line.next = self.bar.push_line.val();
+        self.bar.push_freed.next = self.sq_cache.push_freed.val();
+        // Receive WQEs are not pushed.
+        self.rq_cache.push_line.next = Default::default();
         StreamOut::<QueueBell>::join(&mut self.bar.rq_bell, &mut self.rq_cache.bell);
         StreamOut::<CqBell>::join(&mut self.bar.cq_bell, &mut self.cqes.bell);
         StreamOut::<EqBell>::join(&mut self.bar.eq_bell, &mut self.events.bell);

@@ -1,13 +1,15 @@
 //! Cache of work queue entries: one instance for the SQs, one for the RQs.
 
 pub mod desc;
+pub mod push_copy;
 pub mod wqe_events;
 pub mod wqe_fetch;
 pub mod wqe_state_loop;
 pub mod wqe_store;
 
+use crate::bar::desc::LineWrite;
 use crate::ring_cfg::RingCfgPort;
-use desc::{BlockWrite, BurstDone, WindowPub, MAX_WINDOW_LOG2, TAGS_LOG2};
+use desc::{BlockWrite, BurstDone, PushBeat, WindowPub, MAX_WINDOW_LOG2, TAGS_LOG2};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::bar::QueueBell;
 use ferroce_rtl::desc::cfg::CfgWrite;
@@ -16,6 +18,7 @@ use ferroce_rtl::desc::lookup::{WqeData, WqeRead};
 use ferroce_rtl::desc::tx::{Consumed, Kick};
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 use ferroce_rtl::sync_fifo::SyncFifo;
+use push_copy::PushCopy;
 use wqe_events::WqeEvents;
 use wqe_fetch::WqeFetch;
 use wqe_state_loop::WqeStateLoop;
@@ -43,6 +46,10 @@ pub struct WqeCache {
     pub cfg: Signal<In, CfgWrite>,
     /// Doorbells.
     pub bell: StreamIn<QueueBell>,
+    /// Pushed blocks.
+    pub push_line: Signal<In, LineWrite>,
+    /// The place of the oldest push is free again.
+    pub push_freed: Signal<Out, Bit>,
     /// Owners' positions.
     pub position: StreamIn<Consumed>,
     /// QPs that have new WQEs.
@@ -64,10 +71,11 @@ pub struct WqeCache {
     state_loop: WqeStateLoop,
     fetch: WqeFetch,
     store: WqeStore,
+    pushes: PushCopy,
     positions: SyncFifo<Consumed>,
     bells: SyncFifo<QueueBell>,
     kicks: SyncFifo<Kick>,
-    /// A place for every tag.
+    /// A place for every tag and every push.
     arrivals: SyncFifo<BurstDone>,
     /// A place for every QP.
     hungry: SyncFifo<Bits<14>>,
@@ -91,6 +99,8 @@ impl WqeCache {
             clock: Signal::default(),
             cfg: Signal::default(),
             bell: StreamIn::default(),
+            push_line: Signal::default(),
+            push_freed: Signal::default(),
             position: StreamIn::default(),
             kick: StreamOut::default(),
             read: Signal::default(),
@@ -104,10 +114,11 @@ impl WqeCache {
             state_loop: WqeStateLoop::new(qps_log2, window_log2),
             fetch: WqeFetch::new(qps_log2, window_log2, tag_base),
             store: WqeStore::new(qps_log2, window_log2),
+            pushes: PushCopy::default(),
             positions: SyncFifo::new(SMALL_FIFO_LOG2),
             bells: SyncFifo::new(BELL_FIFO_LOG2),
             kicks: SyncFifo::new_with_reserve(SMALL_FIFO_LOG2, KICKS_UNDER_WAY),
-            arrivals: SyncFifo::new(TAGS_LOG2),
+            arrivals: SyncFifo::new(TAGS_LOG2 + 1),
             hungry: SyncFifo::new(qps_log2),
         }
     }
@@ -124,8 +135,8 @@ impl Logic for WqeCache {
     #[kernel]
     fn update(&mut self) {
         clock!(
-            self, clock, ring_port, events, state_loop, fetch, store, positions, bells, kicks,
-            arrivals, hungry
+            self, clock, ring_port, events, state_loop, fetch, store, pushes, positions, bells,
+            kicks, arrivals, hungry
         );
         self.ring_port.cfg.next = self.cfg.val();
         self.events.ring.next = self.ring_port.ring.val();
@@ -150,11 +161,16 @@ impl Logic for WqeCache {
         self.state_loop.event.next = self.events.event.val();
         self.fetch.job.next = self.state_loop.fetch.val();
         self.fetch.freed.data.next = self.arrivals.output.data.val().tag;
-        self.fetch.freed.valid.next =
-            self.arrivals.output.valid.val() & self.arrivals.output.ready.val();
+        self.fetch.freed.valid.next = self.arrivals.output.valid.val()
+            & self.arrivals.output.ready.val()
+            & !self.arrivals.output.data.val().pushed;
         self.store.burst_valid.next = self.fetch.burst_valid.val();
         self.store.burst_tag.next = self.fetch.burst_tag.val();
         self.store.burst.next = self.fetch.burst.val();
+        self.pushes.line.next = self.push_line.val();
+        self.pushes.job.next = self.state_loop.push.val();
+        self.push_freed.next = self.pushes.freed.val();
+        StreamOut::<PushBeat>::join(&mut self.pushes.beat, &mut self.store.push);
         self.store.window.next = self.state_loop.window.val();
         self.window.next = self.state_loop.window.val();
         self.block.next = self.store.block.val();

@@ -15,6 +15,7 @@ pub struct QpBuilder {
     send_depth: usize,
     recv_depth: usize,
     pub(super) signal_all: bool,
+    pub(super) push: bool,
     pub(super) page: Option<DoorbellPage>,
 }
 
@@ -30,6 +31,7 @@ impl QpBuilder {
             send_depth: Self::DEPTH,
             recv_depth: Self::DEPTH,
             signal_all: false,
+            push: true,
             page: None,
         }
     }
@@ -56,6 +58,13 @@ impl QpBuilder {
     /// Every send work request makes a completion, whatever it says itself.
     pub fn signal_all(mut self, all: bool) -> Self {
         self.signal_all = all;
+        self
+    }
+
+    /// A send request that is posted alone is stored into the card along with its doorbell, if the card takes that, so that it need not be
+    /// read. On unless switched off.
+    pub fn push(mut self, push: bool) -> Self {
+        self.push = push;
         self
     }
 

@@ -5,11 +5,12 @@ use super::shared::QpShared;
 use crate::completion::Completion;
 use crate::error::{Error, PostError};
 use crate::lock::lock;
+use crate::platform::BarError;
 use crate::wr::{RecvWr, SendWr};
 use ferroce_abi::cqe::{Cqe, WcOpcode};
 use ferroce_abi::limits::WQE_BYTES;
 use ferroce_abi::mailbox::QpState;
-use ferroce_abi::regs::{in_page, QueueDoorbell, RQ_DOORBELL, SQ_DOORBELL};
+use ferroce_abi::regs::{in_page, QueueDoorbell, PUSH, RQ_DOORBELL, SQ_DOORBELL};
 use std::sync::Mutex;
 
 /// What is kept of a send WQE.
@@ -43,7 +44,7 @@ impl QpShared {
     pub(super) fn post_send(&self, requests: &[SendWr]) -> Result<(), PostError> {
         let control = lock(&self.control);
         match control.state {
-            QpState::Rts => self.post(&self.sq, SQ_DOORBELL, requests, |wr| {
+            QpState::Rts => self.post(&self.sq, SQ_DOORBELL, self.pushes(), requests, |wr| {
                 let wqe = wr.to_wqe(&self.pd.device.caps, self.signal_all)?;
                 let kept = SendKept {
                     wr_id: wr.wr_id,
@@ -67,7 +68,7 @@ impl QpShared {
         let control = lock(&self.control);
         match control.state {
             QpState::Init | QpState::Rtr | QpState::Rts => {
-                self.post(&self.rq, RQ_DOORBELL, requests, |wr| {
+                self.post(&self.rq, RQ_DOORBELL, false, requests, |wr| {
                     Ok(([wr.to_wqe(&self.pd.device.caps)?.encode()], wr.wr_id))
                 })
             }
@@ -94,33 +95,63 @@ impl QpShared {
         }
     }
 
-    /// Posts requests until one is refused, then rings the doorbell once.
+    /// Posts requests until one is refused, then rings the doorbell once. With `push` a single one is stored into the card before that.
     fn post<R, T: Copy + Default, W: AsRef<[[u8; WQE_BYTES]]>>(
         &self,
         queue: &Mutex<WorkQueue<T>>,
         doorbell: u64,
+        push: bool,
         requests: &[R],
         mut encode: impl FnMut(&R) -> Result<(W, T), Error>,
     ) -> Result<(), PostError> {
         let mut queue = lock(queue);
         let mut posted = 0;
+        let mut single = None;
         let mut result = Ok(());
         for request in requests {
-            result = encode(request).and_then(|(wqe, keep)| queue.push(wqe.as_ref(), keep));
+            result = encode(request).and_then(|(wqe, keep)| {
+                queue.push(wqe.as_ref(), keep)?;
+                single = (push && requests.len() == 1).then_some(wqe);
+                Ok(())
+            });
             if result.is_err() {
                 break;
             }
             posted += 1;
         }
         if posted > 0 {
-            let word = QueueDoorbell {
-                qpn: self.qpn,
-                producer: queue.producer(),
-            };
-            let place = in_page(self.page(), doorbell);
-            let rung = self.pd.device.bar.write64(place, word.to_bits());
+            let blocks = single.as_ref().map_or(&[][..], |wqe| wqe.as_ref());
+            let rung = self.ring(doorbell, queue.producer(), blocks);
             result = rung.map_err(Error::from).and(result);
         }
         result.map_err(|cause| PostError { posted, cause })
     }
+
+    /// Rings a doorbell, after `blocks` were pushed if there are any: should they not arrive whole, it is one like any other.
+    fn ring(
+        &self,
+        doorbell: u64,
+        producer: u16,
+        blocks: &[[u8; WQE_BYTES]],
+    ) -> Result<(), BarError> {
+        let device = &self.pd.device;
+        let word = QueueDoorbell {
+            qpn: self.qpn,
+            producer,
+            pushed: blocks.len() as u8,
+        };
+        let place = in_page(self.page(), doorbell);
+        let _pushing = (!blocks.is_empty()).then(|| lock(&device.pushing));
+        let window = in_page(self.page(), PUSH);
+        for (block, at) in blocks.iter().zip((window..).step_by(WQE_BYTES)) {
+            device.bar.push64(at, &words(block))?;
+        }
+        device.bar.write64(place, word.to_bits())
+    }
+}
+
+/// A block as the words that are stored.
+fn words(block: &[u8; WQE_BYTES]) -> [u64; 8] {
+    let (words, _) = block.as_chunks::<8>();
+    std::array::from_fn(|k| u64::from_le_bytes(words[k]))
 }

@@ -14,6 +14,7 @@ use ferroce_abi::cfg::{FieldOverflow, ResponderCfg, RingCfg, ENTRY_WORDS};
 use ferroce_abi::cqe::WcOpcode;
 use ferroce_abi::limits::WQE_BYTES;
 use ferroce_abi::mailbox::{Command, QpState};
+use ferroce_abi::regs::feature;
 use std::sync::{Arc, Mutex};
 
 /// State and attributes; the lock is held throughout a move and throughout a post.
@@ -33,6 +34,8 @@ pub(crate) struct QpShared {
     pub(super) send_cq: Arc<CqShared>,
     pub(super) recv_cq: Arc<CqShared>,
     pub(super) signal_all: bool,
+    /// Single sends are pushed.
+    push: bool,
     page: Option<DoorbellPage>,
     pub(super) control: Mutex<Control>,
     pub(super) sq: Mutex<WorkQueue<SendKept>>,
@@ -57,6 +60,7 @@ impl QpShared {
             send_cq: Arc::clone(send_cq),
             recv_cq: Arc::clone(recv_cq),
             signal_all: builder.signal_all,
+            push: builder.push && device.caps.has(feature::PUSH),
             page: builder.page.clone(),
             control: Mutex::new(Control {
                 state: QpState::Reset,
@@ -83,6 +87,11 @@ impl QpShared {
     /// Number of the doorbell page.
     pub(super) fn page(&self) -> u8 {
         number_of(self.page.as_ref())
+    }
+
+    /// Whether a single send is pushed.
+    pub(super) fn pushes(&self) -> bool {
+        self.push
     }
 
     /// The CQs, each once.

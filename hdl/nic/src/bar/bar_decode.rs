@@ -1,9 +1,9 @@
 //! From accesses to what they mean.
 
-use super::desc::{BarRead, BellWrite, MailboxWrite};
+use super::desc::{BarRead, BellWrite, MailboxWrite, PushWrite};
 use ferroce_abi::regs::{
-    doorbell::FLAG, COMMAND, COMMAND_OBJECT, COUNTERS, CQ_ARM, CQ_DOORBELL, DOORBELLS,
-    DOORBELL_PAGE, EQ_DOORBELL, MAGIC, MAILBOX_IN, RQ_DOORBELL, SQ_DOORBELL,
+    doorbell::FLAG, QueueDoorbell, COMMAND, COMMAND_OBJECT, COUNTERS, CQ_ARM, CQ_DOORBELL,
+    DOORBELLS, DOORBELL_PAGE, EQ_DOORBELL, MAGIC, MAILBOX_IN, PUSH, RQ_DOORBELL, SQ_DOORBELL,
 };
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::bar::BarReq;
@@ -17,6 +17,9 @@ const IDENT_LOG2: u64 = 6;
 const MAILBOX_LOG2: u64 = ferroce_abi::mailbox::BYTES.ilog2() as u64;
 const COUNTERS_LOG2: u64 = ferroce_abi::regs::Counter::WINDOW.ilog2() as u64 + 3;
 const FLAG_BIT: usize = FLAG as usize;
+const PUSHED_BIT: usize = QueueDoorbell::PUSHED_SHIFT as usize;
+/// Log2 of the words of a push window.
+const PUSH_LOG2: u64 = 5;
 const PAGE_LOG2: usize = DOORBELL_PAGE.ilog2() as usize;
 /// The address bit that tells doorbell pages from all else.
 const IN_PAGES: usize = DOORBELLS.ilog2() as usize;
@@ -34,11 +37,14 @@ pub struct BarDecode {
     pub host_write: Signal<Out, MailboxWrite>,
     /// Doorbells.
     pub bell: Signal<Out, BellWrite>,
+    /// Words of push windows.
+    pub push: Signal<Out, PushWrite>,
     /// Reads.
     pub read: Signal<Out, BarRead>,
     gate: FlowGate<BarReq>,
     mailbox_out: DFF<MailboxWrite>,
     bell_out: DFF<BellWrite>,
+    push_out: DFF<PushWrite>,
     read_out: DFF<BarRead>,
     addr: Signal<Local, Bits<20>>,
     writes: Signal<Local, Bit>,
@@ -57,7 +63,7 @@ pub struct BarDecode {
 impl Logic for BarDecode {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(self, clock, mailbox_out, bell_out, read_out);
+        dff_setup!(self, clock, mailbox_out, bell_out, push_out, read_out);
         clock!(self, clock, gate);
         StreamIn::<BarReq>::link(&mut self.access, &mut self.gate.input);
         self.gate.hold.next = self.hold.val();
@@ -90,6 +96,14 @@ impl Logic for BarDecode {
         self.bell_out.d.next.cq = self.rings.val() & (self.in_page.val() == CQ_DOORBELL / 8);
         self.bell_out.d.next.arm = self.rings.val() & (self.in_page.val() == CQ_ARM / 8);
         self.bell_out.d.next.eq = self.rings.val() & (self.in_page.val() == EQ_DOORBELL / 8);
+        self.bell_out.d.next.pushed = self.gate.data.val().data.get_bits::<3>(PUSHED_BIT);
+        self.push_out.d.next.valid = self.writes.val()
+            & self.addr.val().get_bit(IN_PAGES)
+            & ((self.in_page.val() >> PUSH_LOG2) == ((PUSH / 8) >> PUSH_LOG2));
+        self.push_out.d.next.whole = self.low.val() & self.high.val();
+        self.push_out.d.next.page = self.addr.val().get_bits::<7>(PAGE_LOG2);
+        self.push_out.d.next.word = self.addr.val().get_bits::<5>(3);
+        self.push_out.d.next.data = self.gate.data.val().data;
         self.bell_out.d.next.flag = self.gate.data.val().data.get_bit(FLAG_BIT);
         self.bell_out.d.next.page = self.addr.val().get_bits::<7>(PAGE_LOG2);
         self.bell_out.d.next.index = self.gate.data.val().data.get_bits::<24>(0);
@@ -105,6 +119,7 @@ impl Logic for BarDecode {
 
         self.host_write.next = self.mailbox_out.q.val();
         self.bell.next = self.bell_out.q.val();
+        self.push.next = self.push_out.q.val();
         self.read.next = self.read_out.q.val();
     }
 }

@@ -1,6 +1,7 @@
 //! Doorbells of queues that exist, rung in their own page.
 
-use super::desc::BellWrite;
+use super::desc::{BellWrite, LineWrite, PushWrite};
+use super::push_buffer::PushBuffer;
 use ferroce_abi::cfg::{field_offset, RingCfg};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
@@ -24,6 +25,12 @@ pub struct BellGate {
     pub cfg: Signal<In, CfgWrite>,
     /// Doorbells.
     pub bell: Signal<In, BellWrite>,
+    /// Words of push windows.
+    pub push: Signal<In, PushWrite>,
+    /// Pushed blocks.
+    pub line: Signal<Out, LineWrite>,
+    /// The place of the oldest push is free again.
+    pub push_freed: Signal<In, Bit>,
     /// Take no more doorbells.
     pub hold: Signal<Out, Bit>,
     /// SQ doorbells.
@@ -52,6 +59,12 @@ pub struct BellGate {
     cq_pages: Ram<Bits<7>>,
     eq_pages: Ram<Bits<7>>,
     bells: Delay<BellWrite>,
+    /// Words meet doorbells where these are checked, in order.
+    words: Delay<PushWrite>,
+    pushes: PushBuffer,
+    any_sq: DFF<Bit>,
+    page: DFF<Bits<7>>,
+    pushed: DFF<Bits<3>>,
     /// The doorbell whose queues' pages have been read.
     rings: Signal<Local, BellWrite>,
     cfg_sq: DFF<Bit>,
@@ -92,6 +105,9 @@ impl BellGate {
             clock: Signal::default(),
             cfg: Signal::default(),
             bell: Signal::default(),
+            push: Signal::default(),
+            line: Signal::default(),
+            push_freed: Signal::default(),
             hold: Signal::default(),
             sq: StreamOut::default(),
             rq: StreamOut::default(),
@@ -111,6 +127,11 @@ impl BellGate {
             cq_pages: Ram::new(cqs_log2),
             eq_pages: Ram::new(eqs_log2),
             bells: Delay::new(RAM_LATENCY),
+            words: Delay::new(RAM_LATENCY + 1),
+            pushes: PushBuffer::default(),
+            any_sq: DFF::default(),
+            page: DFF::default(),
+            pushed: DFF::default(),
             rings: Signal::default(),
             cfg_sq: DFF::default(),
             cfg_cq: DFF::default(),
@@ -166,10 +187,11 @@ impl Logic for BellGate {
             index,
             value
         );
+        dff_setup!(self, clock, any_sq, page, pushed);
         dff_setup!(self, clock, cfg_sq, cfg_cq, cfg_eq, cfg_index, cfg_page);
         clock!(
             self, clock, sq_bells, rq_bells, cq_bells, eq_bells, qp_pages, cq_pages, eq_pages,
-            bells
+            bells, words, pushes
         );
 
         // Pages of queues.
@@ -191,6 +213,7 @@ impl Logic for BellGate {
         self.qp_pages.rd_addr.next = bit_cast::<20, 14>(self.bell.val().index.get_bits::<14>(0));
         self.cq_pages.rd_addr.next = bit_cast::<20, 14>(self.bell.val().index.get_bits::<14>(0));
         self.bells.data_in.next = self.bell.val();
+        self.words.data_in.next = self.push.val();
         self.rings.next = self.bells.data_out.val();
 
         // Checks.
@@ -215,6 +238,9 @@ impl Logic for BellGate {
             | (self.rings.val().eq & !self.no_eq.val() & !self.eq_page.val());
         self.arm.d.next = self.rings.val().arm;
         self.flag.d.next = self.rings.val().flag;
+        self.any_sq.d.next = self.rings.val().sq;
+        self.page.d.next = self.rings.val().page;
+        self.pushed.d.next = self.rings.val().pushed;
         self.index.d.next = self.rings.val().index.get_bits::<14>(0);
         self.value.d.next = self.rings.val().value;
         self.rung.next = self.any.q.val();
@@ -223,8 +249,19 @@ impl Logic for BellGate {
 
         self.queue.next.qp = self.index.q.val();
         self.queue.next.producer = self.value.q.val().get_bits::<16>(0);
+        self.queue.next.pushed = 0.into();
+        self.queue.next.place = 0.into();
+        self.pushes.write.next = self.words.data_out.val();
+        self.pushes.bell.next = self.any_sq.q.val();
+        self.pushes.page.next = self.page.q.val();
+        self.pushes.announced.next = self.pushed.q.val();
+        self.pushes.good.next = self.good_sq.q.val();
+        self.pushes.freed.next = self.push_freed.val();
+        self.line.next = self.pushes.line.val();
         self.sq_bells.input.valid.next = self.good_sq.q.val();
         self.sq_bells.input.data.next = self.queue.val();
+        self.sq_bells.input.data.next.pushed = self.pushes.blocks.val();
+        self.sq_bells.input.data.next.place = self.pushes.place.val();
         self.rq_bells.input.valid.next = self.good_rq.q.val();
         self.rq_bells.input.data.next = self.queue.val();
         self.cq_bells.input.valid.next = self.good_cq.q.val();

@@ -36,10 +36,38 @@ pub struct BellWrite {
     pub page: Bits<7>,
     /// QP, CQ or EQ index.
     pub index: Bits<24>,
+    /// SQ doorbells: blocks that were pushed.
+    pub pushed: Bits<3>,
     /// Flag of CQ arm and EQ doorbells.
     pub flag: Bit,
     /// Producer or consumer index.
     pub value: Bits<24>,
+}
+
+/// A write to a push window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct PushWrite {
+    /// In this cycle.
+    pub valid: Bit,
+    /// All of the word is written.
+    pub whole: Bit,
+    /// Doorbell page.
+    pub page: Bits<7>,
+    /// 64-bit word of the window.
+    pub word: Bits<5>,
+    /// The word.
+    pub data: Bits<64>,
+}
+
+/// A pushed block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct LineWrite {
+    /// In this cycle.
+    pub valid: Bit,
+    /// Place of its push, and its number in it.
+    pub place: Bits<5>,
+    /// The 64 bytes.
+    pub data: Bits<512>,
 }
 
 /// What a read of the register window shows.

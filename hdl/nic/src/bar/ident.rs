@@ -21,7 +21,8 @@ pub fn ident(config: &NicConfig) -> Bits<IDENT_BITS> {
             regs::feature::RC
                 | regs::feature::INLINE
                 | regs::feature::EVENTS
-                | regs::feature::PAGES,
+                | regs::feature::PAGES
+                | regs::feature::PUSH,
         ),
         (regs::NUM_QPS, 1 << config.qps_log2),
         (regs::NUM_CQS, 1 << config.cqs_log2),

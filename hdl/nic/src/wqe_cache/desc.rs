@@ -20,6 +20,8 @@ pub struct BurstDone {
     pub count: Bits<7>,
     /// The read failed.
     pub err: Bit,
+    /// It was pushed: there is no tag.
+    pub pushed: Bit,
 }
 
 /// What happens to the state of a queue.
@@ -46,8 +48,10 @@ pub struct WqeEvent {
     pub qp: Bits<14>,
     /// Doorbell: producer index. Position: index that the owner needs next.
     pub index: Bits<16>,
-    /// Arrived: WQEs of the burst.
+    /// Arrived: WQEs of the burst. Doorbell: blocks that were pushed.
     pub count: Bits<7>,
+    /// Doorbell: where they are.
+    pub place: Bits<3>,
     /// Arrived: the read failed. Configure: the ring exists.
     pub flag: Bit,
 }
@@ -101,6 +105,38 @@ pub struct FetchJob {
     pub level: Bits<9>,
     /// Producer index; not `fetched`.
     pub producer: Bits<16>,
+}
+
+/// What becomes of a push.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct PushJob {
+    /// A job in this cycle.
+    pub valid: Bit,
+    /// It goes into the window; else it is forgotten.
+    pub taken: Bit,
+    /// QP index.
+    pub qp: Bits<14>,
+    /// Index of its first block.
+    pub first: Bits<16>,
+    /// Blocks, 1 to 4.
+    pub blocks: Bits<3>,
+    /// Where they are.
+    pub place: Bits<3>,
+}
+
+/// A pushed block for its slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct PushBeat {
+    /// QP index.
+    pub qp: Bits<14>,
+    /// Lowest bits of its index.
+    pub index: Bits<8>,
+    /// Blocks of the push.
+    pub count: Bits<3>,
+    /// The push's last block.
+    pub last: Bit,
+    /// The 64 bytes.
+    pub data: Bits<512>,
 }
 
 /// A block is written into its slot.

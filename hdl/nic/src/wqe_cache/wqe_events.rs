@@ -77,6 +77,7 @@ impl Logic for WqeEvents {
         self.next.d.next.index = 0.into();
         self.next.d.next.count = self.arrived.data.val().count;
         self.next.d.next.flag = self.arrived.data.val().err;
+        self.next.d.next.place = self.bell.data.val().place;
         if self.configure.q.val() {
             self.next.d.next.kind = EventKind::Configure;
             self.next.d.next.qp = self.configure_qp.q.val();
@@ -92,6 +93,7 @@ impl Logic for WqeEvents {
             self.next.d.next.kind = EventKind::Doorbell;
             self.next.d.next.qp = self.bell.data.val().qp;
             self.next.d.next.index = self.bell.data.val().producer;
+            self.next.d.next.count = bit_cast::<7, 3>(self.bell.data.val().pushed);
         } else {
             self.next.d.next.kind = EventKind::Fetch;
             self.next.d.next.qp = self.hungry.data.val();

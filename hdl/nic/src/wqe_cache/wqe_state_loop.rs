@@ -1,6 +1,6 @@
 //! State of the queues.
 
-use super::desc::{EventKind, FetchJob, WindowPub, WqeEvent, WqeState};
+use super::desc::{EventKind, FetchJob, PushJob, WindowPub, WqeEvent, WqeState};
 use ferroce_abi::limits::WQE_BLOCKS;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
@@ -36,9 +36,14 @@ pub struct WqeStateLoop {
     pub hungry: StreamOut<Bits<14>>,
     /// Bursts to read.
     pub fetch: Signal<Out, FetchJob>,
+    /// Pushes to take or to forget.
+    pub push: Signal<Out, PushJob>,
     window_size: Constant<Bits<9>>,
     states: RmwRam<WqeState>,
     events: Delay<WqeEvent>,
+    /// Index before the blocks that a doorbell's push has.
+    first: DFF<Bits<16>>,
+    firsts: Delay<Bits<16>>,
     /// First cycle of the loop: differences.
     s1_valid: DFF<Bit>,
     s1_event: DFF<WqeEvent>,
@@ -52,6 +57,8 @@ pub struct WqeStateLoop {
     s1_drained: DFF<Bit>,
     s1_bell_at_end: DFF<Bit>,
     s1_index_at_producer: DFF<Bit>,
+    /// The push begins where the producer stood.
+    s1_next_push: DFF<Bit>,
     /// Second cycle: decision.
     state: Signal<Local, WqeState>,
     next: Signal<Local, WqeState>,
@@ -60,11 +67,14 @@ pub struct WqeStateLoop {
     fresh: Signal<Local, Bit>,
     ask: Signal<Local, Bit>,
     go: Signal<Local, Bit>,
+    take_push: Signal<Local, Bit>,
+    is_push: Signal<Local, Bit>,
     /// Results.
     out_window: DFF<WindowPub>,
     out_kick: DFF<Bit>,
     out_hungry: DFF<Bit>,
     out_fetch: DFF<FetchJob>,
+    out_push: DFF<PushJob>,
 }
 
 impl WqeStateLoop {
@@ -79,9 +89,12 @@ impl WqeStateLoop {
             kick: StreamOut::default(),
             hungry: StreamOut::default(),
             fetch: Signal::default(),
+            push: Signal::default(),
             window_size: Constant::new((1u64 << window_log2).into()),
             states: RmwRam::new(qps_log2),
             events: Delay::new(RMW_LATENCY),
+            first: DFF::default(),
+            firsts: Delay::new(RMW_LATENCY - 1),
             s1_valid: DFF::default(),
             s1_event: DFF::default(),
             s1_state: DFF::default(),
@@ -92,6 +105,7 @@ impl WqeStateLoop {
             s1_drained: DFF::default(),
             s1_bell_at_end: DFF::default(),
             s1_index_at_producer: DFF::default(),
+            s1_next_push: DFF::default(),
             state: Signal::default(),
             next: Signal::default(),
             inside: Signal::default(),
@@ -99,10 +113,13 @@ impl WqeStateLoop {
             fresh: Signal::default(),
             ask: Signal::default(),
             go: Signal::default(),
+            take_push: Signal::default(),
+            is_push: Signal::default(),
             out_window: DFF::default(),
             out_kick: DFF::default(),
             out_hungry: DFF::default(),
             out_fetch: DFF::default(),
+            out_push: DFF::default(),
         }
     }
 }
@@ -130,15 +147,20 @@ impl Logic for WqeStateLoop {
             s1_drained,
             s1_bell_at_end,
             s1_index_at_producer,
+            s1_next_push,
+            first,
+            out_push,
             out_window,
             out_kick,
             out_hungry,
             out_fetch
         );
-        clock!(self, clock, states, events);
+        clock!(self, clock, states, events, firsts);
         self.states.rd_valid.next = self.valid.val();
         self.states.rd_addr.next = bit_cast::<20, 14>(self.event.val().qp);
         self.events.data_in.next = self.event.val();
+        self.first.d.next = self.event.val().index - bit_cast::<16, 7>(self.event.val().count);
+        self.firsts.data_in.next = self.first.q.val();
 
         // First cycle: all differences.
         self.s1_valid.d.next = self.states.data_valid.val();
@@ -158,6 +180,8 @@ impl Logic for WqeStateLoop {
         self.s1_index_at_producer.d.next =
             self.events.data_out.val().index == self.states.rd_data.val().producer;
 
+        self.s1_next_push.d.next = self.firsts.data_out.val() == self.states.rd_data.val().producer;
+
         // Second cycle: the new state, and whether it can be fed.
         self.state.next = self.s1_state.q.val();
         self.next.next = self.s1_state.q.val();
@@ -166,6 +190,8 @@ impl Logic for WqeStateLoop {
         self.can_feed.next = !self.s1_drained.q.val() & !self.s1_full.q.val();
         self.fresh.next = false;
         self.go.next = false;
+        self.is_push.next = false;
+        self.take_push.next = false;
         match self.s1_event.q.val().kind {
             EventKind::Configure => {
                 self.next.next.enabled = self.s1_event.q.val().flag;
@@ -211,9 +237,24 @@ impl Logic for WqeStateLoop {
                 }
             }
             EventKind::Doorbell => {
+                // A push is taken if everything before it is in the window and there is room; then it counts as a burst in flight.
+                self.is_push.next = self.s1_event.q.val().count.any();
+                self.take_push.next = self.is_push.val()
+                    & self.state.val().enabled
+                    & !self.state.val().busy
+                    & !self.state.val().bad
+                    & self.s1_drained.q.val()
+                    & self.s1_next_push.q.val()
+                    & (self.s1_filled.q.val() <= self.window_size.val());
                 if self.state.val().enabled {
                     self.next.next.producer = self.s1_event.q.val().index;
-                    self.can_feed.next = !self.s1_bell_at_end.q.val() & !self.s1_full.q.val();
+                    self.can_feed.next = !self.s1_bell_at_end.q.val()
+                        & !self.s1_full.q.val()
+                        & !self.take_push.val();
+                }
+                if self.take_push.val() {
+                    self.next.next.stale = false;
+                    self.next.next.busy = true;
                 }
             }
             // Fetch.
@@ -248,6 +289,13 @@ impl Logic for WqeStateLoop {
         self.out_fetch.d.next.fetched = self.state.val().fetched;
         self.out_fetch.d.next.level = self.state.val().level;
         self.out_fetch.d.next.producer = self.state.val().producer;
+        self.out_push.d.next.valid = self.s1_valid.q.val() & self.is_push.val();
+        self.out_push.d.next.taken = self.take_push.val();
+        self.out_push.d.next.qp = self.s1_event.q.val().qp;
+        self.out_push.d.next.first = self.state.val().fetched;
+        self.out_push.d.next.blocks = self.s1_event.q.val().count.get_bits::<3>(0);
+        self.out_push.d.next.place = self.s1_event.q.val().place;
+        self.push.next = self.out_push.q.val();
         self.window.next = self.out_window.q.val();
         self.kick.data.next.qp = self.out_window.q.val().qp;
         self.kick.valid.next = self.out_kick.q.val();

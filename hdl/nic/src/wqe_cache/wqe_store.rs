@@ -1,6 +1,6 @@
 //! The cached WQEs.
 
-use super::desc::{BlockWrite, Burst, BurstDone, WindowPub, TAGS_LOG2};
+use super::desc::{BlockWrite, Burst, BurstDone, PushBeat, WindowPub, TAGS_LOG2};
 use ferroce_abi::wqe;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
@@ -62,6 +62,8 @@ pub struct WqeStore {
     pub burst: Signal<In, Burst>,
     /// Data of the bursts; always ready.
     pub beat: StreamIn<DmaReadBeat>,
+    /// Pushed blocks; ready while there are no data, of which a host can send only so much.
+    pub push: StreamIn<PushBeat>,
     /// Bursts that are complete; must never stall.
     pub done: StreamOut<BurstDone>,
     /// Every new state of a queue.
@@ -86,6 +88,10 @@ pub struct WqeStore {
     b1_tag: DFF<Bits<5>>,
     b1_last: DFF<Bit>,
     b1_err: DFF<Bit>,
+    b1_push: DFF<Bit>,
+    b1_push_qp: DFF<Bits<14>>,
+    b1_push_index: DFF<Bits<8>>,
+    b1_push_count: DFF<Bits<3>>,
     b1_wqe: DFF<StoredWqe>,
     b1_block: DFF<Bits<512>>,
     /// Its slot.
@@ -95,6 +101,7 @@ pub struct WqeStore {
     b2_slot: DFF<Bits<20>>,
     b2_done: DFF<Bit>,
     b2_burst: DFF<BurstDone>,
+    incoming: Signal<Local, Bits<512>>,
     /// Distance of the wanted WQE to the window's end.
     r3_distance: DFF<Bits<16>>,
     r3_level: DFF<Bits<9>>,
@@ -114,6 +121,7 @@ impl WqeStore {
             burst_tag: Signal::default(),
             burst: Signal::default(),
             beat: StreamIn::default(),
+            push: StreamIn::default(),
             done: StreamOut::default(),
             window: Signal::default(),
             block: Signal::default(),
@@ -131,6 +139,10 @@ impl WqeStore {
             b1_tag: DFF::default(),
             b1_last: DFF::default(),
             b1_err: DFF::default(),
+            b1_push: DFF::default(),
+            b1_push_qp: DFF::default(),
+            b1_push_index: DFF::default(),
+            b1_push_count: DFF::default(),
             b1_wqe: DFF::default(),
             b1_block: DFF::default(),
             b2_valid: DFF::default(),
@@ -139,6 +151,7 @@ impl WqeStore {
             b2_slot: DFF::default(),
             b2_done: DFF::default(),
             b2_burst: DFF::default(),
+            incoming: Signal::default(),
             r3_distance: DFF::default(),
             r3_level: DFF::default(),
             r3_bad: DFF::default(),
@@ -166,6 +179,10 @@ impl Logic for WqeStore {
             b1_tag,
             b1_last,
             b1_err,
+            b1_push,
+            b1_push_qp,
+            b1_push_index,
+            b1_push_count,
             b1_wqe,
             b1_block,
             b2_valid,
@@ -185,32 +202,34 @@ impl Logic for WqeStore {
 
         // Beats into slots.
         self.beat.ready.next = true;
+        self.push.ready.next = !self.beat.valid.val();
+        self.incoming.next = self.beat.data.val().data;
+        if !self.beat.valid.val() {
+            self.incoming.next = self.push.data.val().data;
+        }
+        self.b1_push.d.next = self.push.valid.val() & !self.beat.valid.val();
+        self.b1_push_qp.d.next = self.push.data.val().qp;
+        self.b1_push_index.d.next = self.push.data.val().index;
+        self.b1_push_count.d.next = self.push.data.val().count;
         self.b1_valid.d.next = self.beat.valid.val();
         self.b1_tag.d.next = self.beat.data.val().tag.get_bits::<5>(0);
         self.b1_last.d.next = self.beat.data.val().last;
-        self.b1_err.d.next = self.beat.data.val().err;
-        self.b1_wqe.d.next.opcode = self.beat.data.val().data.get_bits::<8>(wqe::OPCODE * BYTE);
-        self.b1_wqe.d.next.flags = self.beat.data.val().data.get_bits::<8>(wqe::FLAGS * BYTE);
-        self.b1_wqe.d.next.sges = self.beat.data.val().data.get_bits::<8>(wqe::NUM_SGE * BYTE);
-        self.b1_wqe.d.next.extra = self
-            .beat
-            .data
-            .val()
-            .data
-            .get_bits::<2>(wqe::EXTRA_BLOCKS * BYTE);
-        self.b1_block.d.next = self.beat.data.val().data;
-        self.b1_wqe.d.next.imm = self.beat.data.val().data.get_bits::<32>(wqe::IMM * BYTE);
-        self.b1_wqe.d.next.va = self
-            .beat
-            .data
-            .val()
-            .data
-            .get_bits::<64>(wqe::REMOTE_VA * BYTE);
-        self.b1_wqe.d.next.rkey = self.beat.data.val().data.get_bits::<32>(wqe::RKEY * BYTE);
-        self.b1_wqe.d.next.len = self.beat.data.val().data.get_bits::<32>(wqe::LENGTH * BYTE);
-        self.b1_wqe.d.next.addr = self.beat.data.val().data.get_bits::<64>(SGE_ADDR * BYTE);
-        self.b1_wqe.d.next.lkey = self.beat.data.val().data.get_bits::<32>(SGE_LKEY * BYTE);
-        self.b1_wqe.d.next.sge_len = self.beat.data.val().data.get_bits::<32>(SGE_LENGTH * BYTE);
+        self.b1_err.d.next = self.beat.data.val().err & self.beat.valid.val();
+        if !self.beat.valid.val() {
+            self.b1_last.d.next = self.push.data.val().last;
+        }
+        self.b1_wqe.d.next.opcode = self.incoming.val().get_bits::<8>(wqe::OPCODE * BYTE);
+        self.b1_wqe.d.next.flags = self.incoming.val().get_bits::<8>(wqe::FLAGS * BYTE);
+        self.b1_wqe.d.next.sges = self.incoming.val().get_bits::<8>(wqe::NUM_SGE * BYTE);
+        self.b1_wqe.d.next.extra = self.incoming.val().get_bits::<2>(wqe::EXTRA_BLOCKS * BYTE);
+        self.b1_block.d.next = self.incoming.val();
+        self.b1_wqe.d.next.imm = self.incoming.val().get_bits::<32>(wqe::IMM * BYTE);
+        self.b1_wqe.d.next.va = self.incoming.val().get_bits::<64>(wqe::REMOTE_VA * BYTE);
+        self.b1_wqe.d.next.rkey = self.incoming.val().get_bits::<32>(wqe::RKEY * BYTE);
+        self.b1_wqe.d.next.len = self.incoming.val().get_bits::<32>(wqe::LENGTH * BYTE);
+        self.b1_wqe.d.next.addr = self.incoming.val().get_bits::<64>(SGE_ADDR * BYTE);
+        self.b1_wqe.d.next.lkey = self.incoming.val().get_bits::<32>(SGE_LKEY * BYTE);
+        self.b1_wqe.d.next.sge_len = self.incoming.val().get_bits::<32>(SGE_LENGTH * BYTE);
 
         self.bursts.wr_valid.next = self.burst_valid.val();
         self.bursts.wr_addr.next = bit_cast::<20, 5>(self.burst_tag.val());
@@ -223,7 +242,7 @@ impl Logic for WqeStore {
         if self.b1_last.q.val() {
             self.beats.wr_data.next = 0.into();
         }
-        self.b2_valid.d.next = self.b1_valid.q.val();
+        self.b2_valid.d.next = self.b1_valid.q.val() | self.b1_push.q.val();
         self.b2_wqe.d.next = self.b1_wqe.q.val();
         self.b2_block.d.next = self.b1_block.q.val();
         self.b2_slot.d.next = (bit_cast::<20, 14>(self.bursts.rd_data.val().qp)
@@ -231,11 +250,21 @@ impl Logic for WqeStore {
             | (bit_cast::<20, 8>(
                 self.bursts.rd_data.val().first + bit_cast::<8, 6>(self.beats.rd_data.val()),
             ) & self.slot_mask.val());
-        self.b2_done.d.next = self.b1_valid.q.val() & self.b1_last.q.val();
+        if self.b1_push.q.val() {
+            self.b2_slot.d.next = (bit_cast::<20, 14>(self.b1_push_qp.q.val())
+                << self.window_log2.val())
+                | (bit_cast::<20, 8>(self.b1_push_index.q.val()) & self.slot_mask.val());
+        }
+        self.b2_done.d.next = (self.b1_valid.q.val() | self.b1_push.q.val()) & self.b1_last.q.val();
         self.b2_burst.d.next.qp = self.bursts.rd_data.val().qp;
         self.b2_burst.d.next.tag = self.b1_tag.q.val();
         self.b2_burst.d.next.count = self.bursts.rd_data.val().count;
         self.b2_burst.d.next.err = self.b1_err.q.val();
+        self.b2_burst.d.next.pushed = self.b1_push.q.val();
+        if self.b1_push.q.val() {
+            self.b2_burst.d.next.qp = self.b1_push_qp.q.val();
+            self.b2_burst.d.next.count = bit_cast::<7, 3>(self.b1_push_count.q.val());
+        }
         self.slots.wr_valid.next = self.b2_valid.q.val();
         self.slots.wr_addr.next = self.b2_slot.q.val();
         self.slots.wr_data.next = self.b2_wqe.q.val();

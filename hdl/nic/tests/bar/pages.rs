@@ -31,6 +31,7 @@ fn only_the_own_page_rings() {
         let queue = QueueDoorbell {
             qpn: 5,
             producer: 1,
+            pushed: 0,
         };
         let cq = CqDoorbell {
             cqn: 2,
@@ -82,7 +83,11 @@ fn pages_follow_the_configuration() {
         bench.stall = 0.0;
         let rings = |bench: &mut Bench, qpn: u32, page: u8| {
             let before = bench.sq.len();
-            let bell = QueueDoorbell { qpn, producer: 9 };
+            let bell = QueueDoorbell {
+                qpn,
+                producer: 9,
+                pushed: 0,
+            };
             bench.write64(in_page(page, regs::SQ_DOORBELL), bell.to_bits());
             bench.idle(40);
             bench.sq.len() - before

@@ -83,7 +83,14 @@ fn partial_writes_are_ignored() {
 fn doorbells_go_where_they_belong() {
     on_big_stack(|| {
         let mut bench = Bench::new();
-        let queue = |qpn, producer| QueueDoorbell { qpn, producer }.to_bits();
+        let queue = |qpn, producer| {
+            QueueDoorbell {
+                qpn,
+                producer,
+                pushed: 0,
+            }
+            .to_bits()
+        };
         bench.write64(SQ_DOORBELL, queue(7, 0xFFFF));
         bench.write64(RQ_DOORBELL, queue(1, 2));
         bench.write64(
@@ -114,6 +121,7 @@ fn doorbells_go_where_they_belong() {
         let bell = |qp: u64, producer: u64| QueueBell {
             qp: qp.into(),
             producer: producer.into(),
+            ..QueueBell::default()
         };
         assert_eq!(bench.sq, [bell(7, 0xFFFF)]);
         assert_eq!(bench.rq, [bell(1, 2)]);
@@ -145,11 +153,13 @@ fn no_doorbell_is_lost_and_no_read_is_reordered_under_stalls() {
             let bell = QueueDoorbell {
                 qpn: u32::from(index % 8),
                 producer: index,
+                pushed: 0,
             };
             bench.write64(SQ_DOORBELL, bell.to_bits());
             expected.push(QueueBell {
                 qp: u64::from(index % 8).into(),
                 producer: u64::from(index).into(),
+                ..QueueBell::default()
             });
         }
         while !bench.requests.is_empty() {

@@ -118,6 +118,7 @@ impl Bench {
         self.bells.push_back(QueueBell {
             qp: (qp as u64).into(),
             producer: (queue.posted & 0xFFFF).into(),
+            ..QueueBell::default()
         });
     }
 

@@ -27,8 +27,12 @@ pub struct BarResp {
 pub struct QueueBell {
     /// QP index.
     pub qp: Bits<14>,
-    /// Producer index: index after the newest WQE.
+    /// Producer index: index after the newest block.
     pub producer: Bits<16>,
+    /// Blocks of the newest WQE that were pushed along, 0 to 4.
+    pub pushed: Bits<3>,
+    /// Where they are.
+    pub place: Bits<3>,
 }
 
 /// CQ doorbell or CQ arm doorbell of an existing CQ.
