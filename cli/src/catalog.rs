@@ -110,6 +110,10 @@ const SUMMARIES: &[(&str, &str)] = &[
         "RegionWriter",
         "makes and removes memory regions while accesses are under way",
     ),
+    (
+        "BellKeeper",
+        "keeps the newest doorbell of each queue until it can be handled",
+    ),
     ("CqeWriter", "writes completions into rings in host memory"),
     (
         "Bar",

@@ -5,6 +5,7 @@ pub mod cqe_format;
 pub mod cqe_pair;
 pub mod desc;
 
+use crate::bell_keeper::{BellKeeper, KeptBell};
 use crate::eq_writer::desc::EventJob;
 use crate::ring_cfg::RingCfgPort;
 use cq_ring::{CqRing, RING_LATENCY};
@@ -40,7 +41,7 @@ pub struct CqeWriter {
     pub clock: Signal<In, Clock>,
     /// Configuration bus.
     pub cfg: Signal<In, CfgWrite>,
-    /// Consumer indices, and wishes for events.
+    /// Consumer indices, and wishes for events. They are taken whether the host takes writes or not.
     pub bell: StreamIn<CqBell>,
     /// Completions of receives, after their payload.
     pub rx_job: StreamIn<CqeJob>,
@@ -56,6 +57,8 @@ pub struct CqeWriter {
     pub dropped: Signal<Out, Bit>,
     ring_port: RingCfgPort,
     jobs: Arb2<CqeJob>,
+    /// Wishes; a sticky one is for any completion.
+    wishes: BellKeeper,
     ring: CqRing,
     format: CqeFormat,
     pairs: CqePair,
@@ -82,6 +85,7 @@ impl CqeWriter {
             dropped: Signal::default(),
             ring_port: RingCfgPort::new(table::CQ),
             jobs: Arb2::default(),
+            wishes: BellKeeper::new(cqs_log2),
             ring: CqRing::new(cqs_log2),
             format: CqeFormat::new(JOBS_UNDER_WAY),
             pairs: CqePair::default(),
@@ -100,10 +104,23 @@ impl Default for CqeWriter {
 impl Logic for CqeWriter {
     #[kernel]
     fn update(&mut self) {
-        clock!(self, clock, ring_port, jobs, ring, format, pairs, events);
+        clock!(self, clock, ring_port, jobs, wishes, ring, format, pairs, events);
         self.ring_port.cfg.next = self.cfg.val();
         self.ring.cfg.next = self.ring_port.ring.val();
-        StreamIn::<CqBell>::link(&mut self.bell, &mut self.ring.bell);
+        // A wish is a consumer index too.
+        self.bell.ready.next =
+            self.ring.bell.ready.val() & (self.wishes.bell.ready.val() | !self.bell.data.val().arm);
+        self.ring.bell.valid.next =
+            self.bell.valid.val() & (self.wishes.bell.ready.val() | !self.bell.data.val().arm);
+        self.ring.bell.data.next = self.bell.data.val();
+        self.wishes.bell.valid.next =
+            self.bell.valid.val() & self.bell.data.val().arm & self.ring.bell.ready.val();
+        self.wishes.bell.data.next.queue = self.bell.data.val().cq;
+        self.wishes.bell.data.next.consumer = self.bell.data.val().consumer;
+        self.wishes.bell.data.next.sticky = !self.bell.data.val().solicited_only;
+        self.wishes.forget.next = self.ring_port.ring.val().valid;
+        self.wishes.forget_queue.next = self.ring_port.ring.val().index;
+        StreamOut::<KeptBell>::join(&mut self.wishes.kept, &mut self.ring.wish);
         StreamIn::<CqeJob>::link(&mut self.rx_job, &mut self.jobs.in0);
         StreamIn::<CqeJob>::link(&mut self.tx_job, &mut self.jobs.in1);
         StreamOut::<CqeJob>::join(&mut self.jobs.output, &mut self.ring.job);

@@ -1,12 +1,14 @@
 //! The event path: event queues and interrupts.
 
+use crate::bell_keeper::BellKeeper;
 use crate::eq_writer::desc::EventJob;
 use crate::eq_writer::EqWriter;
+use crate::ring_cfg::RingCfgPort;
 use ferroce_dma::msix::MsixTable;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::arb2::Arb2;
 use ferroce_rtl::desc::bar::{BarReq, BarResp, EqBell};
-use ferroce_rtl::desc::cfg::CfgWrite;
+use ferroce_rtl::desc::cfg::{table, CfgWrite};
 use ferroce_rtl::desc::dma::DmaWriteBeat;
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 
@@ -18,7 +20,7 @@ pub struct EventPath {
     pub clock: Signal<In, Clock>,
     /// Configuration bus.
     pub cfg: Signal<In, CfgWrite>,
-    /// Doorbells of EQs.
+    /// Doorbells of EQs. They are taken whether the host takes writes or not.
     pub bell: StreamIn<EqBell>,
     /// Events.
     pub event: StreamIn<EventJob>,
@@ -38,6 +40,9 @@ pub struct EventPath {
     pub dropped: Signal<Out, Bit>,
     /// A message was sent.
     pub interrupt: Signal<Out, Bit>,
+    ring_port: RingCfgPort,
+    /// Doorbells; a sticky one asks for an interrupt.
+    bells: BellKeeper,
     eqs: EqWriter,
     msix: MsixTable,
     writes: Arb2<DmaWriteBeat>,
@@ -63,6 +68,8 @@ impl EventPath {
             written: Signal::default(),
             dropped: Signal::default(),
             interrupt: Signal::default(),
+            ring_port: RingCfgPort::new(table::EQ),
+            bells: BellKeeper::new(eqs_log2),
             eqs: EqWriter::new(eqs_log2),
             msix: MsixTable::new(eqs_log2),
             writes: Arb2::default(),
@@ -80,9 +87,21 @@ impl Default for EventPath {
 impl Logic for EventPath {
     #[kernel]
     fn update(&mut self) {
-        clock!(self, clock, eqs, msix, writes);
+        clock!(self, clock, ring_port, bells, eqs, msix, writes);
         self.eqs.cfg.next = self.cfg.val();
-        StreamIn::<EqBell>::link(&mut self.bell, &mut self.eqs.bell);
+        self.ring_port.cfg.next = self.cfg.val();
+        self.bells.forget.next = self.ring_port.ring.val().valid;
+        self.bells.forget_queue.next = self.ring_port.ring.val().index;
+        self.bells.bell.valid.next = self.bell.valid.val();
+        self.bell.ready.next = self.bells.bell.ready.val();
+        self.bells.bell.data.next.queue = bit_cast::<14, 7>(self.bell.data.val().eq);
+        self.bells.bell.data.next.consumer = self.bell.data.val().consumer;
+        self.bells.bell.data.next.sticky = self.bell.data.val().arm;
+        self.eqs.bell.valid.next = self.bells.kept.valid.val();
+        self.bells.kept.ready.next = self.eqs.bell.ready.val();
+        self.eqs.bell.data.next.eq = self.bells.kept.data.val().queue.get_bits::<7>(0);
+        self.eqs.bell.data.next.consumer = self.bells.kept.data.val().consumer;
+        self.eqs.bell.data.next.arm = self.bells.kept.data.val().sticky;
         StreamIn::<EventJob>::link(&mut self.event, &mut self.eqs.event);
         StreamIn::<BarReq>::link(&mut self.access, &mut self.msix.access);
         StreamOut::<BarResp>::link(&mut self.answer, &mut self.msix.answer);

@@ -2,6 +2,7 @@
 
 pub mod bar;
 pub mod bar_split;
+pub mod bell_keeper;
 pub mod card;
 pub mod config;
 pub mod counters;

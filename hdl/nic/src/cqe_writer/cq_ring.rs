@@ -1,6 +1,7 @@
 //! Producer side of the completion queues.
 
 use super::desc::{CqEvent, CqPlan, CqState, CqePlace};
+use crate::bell_keeper::KeptBell;
 use crate::ring_cfg::{RingWrite, MORE, MORE_BITS};
 use ferroce_abi::cfg::{field_offset, CqCfg};
 use ferroce_abi::cqe::flags;
@@ -31,8 +32,10 @@ pub struct CqRing {
     pub clock: Signal<In, Clock>,
     /// Configuration of CQs; writes are far apart.
     pub cfg: Signal<In, RingWrite>,
-    /// Consumer indices and wishes for events. The latter wait while there is no room for their events.
+    /// Consumer indices.
     pub bell: StreamIn<CqBell>,
+    /// Wishes for events. They wait while there is no room for their events.
+    pub wish: StreamIn<KeptBell>,
     /// Completions.
     pub job: StreamIn<CqeJob>,
     /// Completions may be taken: there is room for the CQE and its event.
@@ -55,9 +58,6 @@ pub struct CqRing {
     restart: DFF<Bit>,
     restart_cq: DFF<Bits<14>>,
     restart_enabled: DFF<Bit>,
-    /// A CQ is to be armed.
-    arm: DFF<Bit>,
-    arm_bell: DFF<CqBell>,
     /// The last event was one; completions go first.
     armed_last: DFF<Bit>,
     valid: DFF<Bit>,
@@ -100,6 +100,7 @@ impl CqRing {
             clock: Signal::default(),
             cfg: Signal::default(),
             bell: StreamIn::default(),
+            wish: StreamIn::default(),
             job: StreamIn::default(),
             open: Signal::default(),
             place: Signal::default(),
@@ -115,8 +116,6 @@ impl CqRing {
             restart: DFF::default(),
             restart_cq: DFF::default(),
             restart_enabled: DFF::default(),
-            arm: DFF::default(),
-            arm_bell: DFF::default(),
             armed_last: DFF::default(),
             valid: DFF::default(),
             event: DFF::default(),
@@ -165,8 +164,6 @@ impl Logic for CqRing {
             restart,
             restart_cq,
             restart_enabled,
-            arm,
-            arm_bell,
             armed_last,
             valid,
             event,
@@ -199,16 +196,17 @@ impl Logic for CqRing {
         // One event every two cycles; configuration comes first.
         self.turn.d.next = !self.turn.q.val();
         self.take.next = self.turn.q.val() & self.open.val() & !self.restart.q.val();
-        self.arms.next = self.arm.q.val() & !(self.armed_last.q.val() & self.job.valid.val());
+        self.arms.next = self.wish.valid.val() & !(self.armed_last.q.val() & self.job.valid.val());
         self.job.ready.next = self.take.val() & !self.arms.val();
+        self.wish.ready.next = self.take.val() & self.arms.val();
         self.valid.d.next = (self.take.val() & (self.job.valid.val() | self.arms.val()))
             | (self.turn.q.val() & self.restart.q.val());
         if self.take.val() {
             self.armed_last.d.next = self.arms.val();
         }
         self.event.d.next.arm = self.arms.val() & !self.restart.q.val();
-        self.event.d.next.solicited_only = self.arm_bell.q.val().solicited_only;
-        self.event.d.next.seen = self.arm_bell.q.val().consumer;
+        self.event.d.next.solicited_only = !self.wish.data.val().sticky;
+        self.event.d.next.seen = self.wish.data.val().consumer;
         self.event.d.next.restart = self.restart.q.val();
         self.event.d.next.enabled = self.restart_enabled.q.val();
         self.event.d.next.job = self.job.data.val();
@@ -216,10 +214,7 @@ impl Logic for CqRing {
         if self.restart.q.val() {
             self.event.d.next.cq = self.restart_cq.q.val();
         } else if self.arms.val() {
-            self.event.d.next.cq = self.arm_bell.q.val().cq;
-        }
-        if self.take.val() & self.arms.val() {
-            self.arm.d.next = false;
+            self.event.d.next.cq = self.wish.data.val().queue;
         }
         if self.turn.q.val() {
             self.restart.d.next = false;
@@ -236,14 +231,8 @@ impl Logic for CqRing {
         self.rings.wr_data.next.log_size = self.cfg.val().log_size;
         self.rings.wr_data.next.has_eq = self.cfg.val().more.get_bit(HAS_EQ);
         self.rings.wr_data.next.eq = self.cfg.val().more.get_bits::<7>(EQ);
-        // A wish waits for the one before it, so bells stay in order.
-        self.bell.ready.next = !self.cfg.val().valid & !self.arm.q.val();
-        if self.bell.valid.val() & !self.cfg.val().valid & !self.arm.q.val() {
-            self.arm.d.next = self.bell.data.val().arm;
-            self.arm_bell.d.next = self.bell.data.val();
-        }
-        self.consumers.wr_valid.next =
-            (self.bell.valid.val() & !self.arm.q.val()) | self.cfg.val().valid;
+        self.bell.ready.next = !self.cfg.val().valid;
+        self.consumers.wr_valid.next = self.bell.valid.val() | self.cfg.val().valid;
         self.consumers.wr_addr.next = bit_cast::<20, 14>(self.bell.data.val().cq);
         self.consumers.wr_data.next = self.bell.data.val().consumer;
         if self.cfg.val().valid {

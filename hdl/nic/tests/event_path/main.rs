@@ -5,7 +5,7 @@ mod bench;
 #[path = "../common/mod.rs"]
 mod common;
 
-use bench::{Bench, Setup, CQS, CQ_LOG, UNIT};
+use bench::{Bench, Setup, CQS, CQ_LOG, EQS, UNIT};
 use ferroce_emit::on_big_stack;
 use ferroce_rtl::desc::bar::CqBell;
 use rand::Rng;
@@ -102,5 +102,49 @@ fn solicited_completions_are_told() {
         bench.idle(3_000);
         bench.check();
         assert!(told > 50, "{told} events");
+    });
+}
+
+/// Cycles in which a doorbell is taken, at worst and with the bench's pauses.
+const BELL_PATIENCE: u64 = 80;
+
+#[test]
+fn a_deaf_host_may_ring_on_and_misses_nothing_later() {
+    on_big_stack(|| {
+        let setup = Setup {
+            eq_log: 4,
+            gap: 0,
+            solicited_only: false,
+        };
+        let mut bench = run(setup, 300);
+        bench.deaf = true;
+        bench.eager = true;
+        // Completions for every queue, whose events and CQEs find no way out.
+        for _ in 0..4 * CQS {
+            bench.complete();
+        }
+        bench.idle(1_000);
+        for _ in 0..3_000 {
+            let cq = bench.rng.gen_range(0..CQS);
+            if bench.rng.gen_bool(0.7) {
+                bench.arm_cq(cq);
+            } else {
+                bench.arm_eq(cq % EQS);
+            }
+            let since = bench.now;
+            while !(bench.cq_bells.is_empty() && bench.eq_bells.is_empty()) {
+                bench.idle(1);
+                assert!(bench.now - since < BELL_PATIENCE, "a doorbell waits");
+            }
+        }
+        bench.deaf = false;
+        bench.idle(3_000);
+        bench.check();
+        for _ in 0..300 {
+            bench.complete();
+            bench.idle(8);
+        }
+        bench.idle(3_000);
+        bench.check();
     });
 }
