@@ -39,6 +39,8 @@ pub enum Table {
     Mr = 8,
     /// [`EqCfg`], by EQ; producer index and consumer index become 0, and the EQ is not armed.
     Eq = 9,
+    /// [`AsyncCfg`].
+    Async = 10,
 }
 
 macro_rules! entry {
@@ -242,6 +244,16 @@ entry! {
 }
 
 entry! {
+    /// Where events of QPs go.
+    AsyncCfg {
+        /// There is an EQ for them; else they are dropped.
+        enabled: bool = 1,
+        /// That EQ.
+        eq: u8 = 7,
+    }
+}
+
+entry! {
     /// A memory region.
     MrCfg {
         /// The region exists.
@@ -275,7 +287,7 @@ pub fn mac_bits(mac: [u8; 6]) -> u64 {
 
 impl Table {
     /// All tables, ascending.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Port,
         Self::Av,
         Self::Sender,
@@ -286,6 +298,7 @@ impl Table {
         Self::Cq,
         Self::Mr,
         Self::Eq,
+        Self::Async,
     ];
 
     /// Layout of the table's entries.
@@ -300,6 +313,7 @@ impl Table {
             Self::Cq => CqCfg::FIELDS,
             Self::Mr => MrCfg::FIELDS,
             Self::Eq => EqCfg::FIELDS,
+            Self::Async => AsyncCfg::FIELDS,
         }
     }
 }

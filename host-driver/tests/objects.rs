@@ -40,6 +40,7 @@ fn a_card_is_cleared_when_that_is_asked_for() {
     let expected: Vec<_> = each(Command::QpToReset, 2..QPS)
         .chain(each(Command::DeregMr, 1..MRS))
         .chain(each(Command::DestroyCq, 0..CQS))
+        .chain(each(Command::SetAsyncEq, 0..1))
         .chain(each(Command::DestroyEq, 0..EQS))
         .collect();
     assert_eq!(ran, expected);

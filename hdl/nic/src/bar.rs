@@ -6,8 +6,10 @@ pub mod bell_gate;
 pub mod command_engine;
 pub mod command_table;
 pub mod desc;
+pub mod entry_check;
 pub mod ident;
 pub mod push_buffer;
+pub mod object_book;
 
 use crate::config::NicConfig;
 use bar_decode::{BarDecode, DECODE_LATENCY};
@@ -42,6 +44,8 @@ pub struct Bar {
     pub cfg_wait: Signal<In, Bit>,
     /// Configuration bus.
     pub cfg: Signal<Out, CfgWrite>,
+    /// The CQ or EQ that was taken away last has no write in the card any more.
+    pub drained: Signal<In, Bit>,
     /// Doorbells of SQs.
     pub sq_bell: StreamOut<QueueBell>,
     /// Doorbells of RQs.
@@ -84,6 +88,7 @@ impl Bar {
             answer: StreamOut::default(),
             cfg_wait: Signal::default(),
             cfg: Signal::default(),
+            drained: Signal::default(),
             sq_bell: StreamOut::default(),
             rq_bell: StreamOut::default(),
             cq_bell: StreamOut::default(),
@@ -133,6 +138,7 @@ impl Logic for Bar {
         self.engine.host_write.next = self.decode.host_write.val();
         self.engine.wait.next = self.cfg_wait.val();
         self.cfg.next = self.engine.cfg.val();
+        self.engine.drained.next = self.drained.val();
         self.bells.bell.next = self.decode.bell.val();
         self.bells.push.next = self.decode.push.val();
         self.push_line.next = self.bells.line.val();

@@ -21,8 +21,8 @@ use ferroce_rtl::stream::{StreamIn, StreamOut};
 use ferroce_rtl::sync_fifo::SyncFifo;
 
 /// Completions that may be on the way from the output FIFO's `almost_full` to its input, one every two
-/// cycles, and one more.
-const JOBS_UNDER_WAY: usize = (RING_LATENCY + FORMAT_LATENCY).div_ceil(2) + 1;
+/// cycles, one more, and the mark of a CQ that is gone, of which there is one at a time.
+const JOBS_UNDER_WAY: usize = (RING_LATENCY + FORMAT_LATENCY).div_ceil(2) + 2;
 
 /// Events that may come after the event FIFO's `almost_full`: of every CQE that waits for the write arbiter and of those under way,
 /// and what is in the registers around the FIFO.

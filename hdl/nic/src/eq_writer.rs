@@ -4,7 +4,7 @@ pub mod desc;
 pub mod eq_measure;
 
 use crate::ring_cfg::{RingCfgPort, MORE, MORE_BITS};
-use desc::{EqPlan, EqState, EventJob};
+use desc::{EqPlan, EqState, EventJob, QUEUE_GONE};
 use eq_measure::EqMeasure;
 use ferroce_abi::cfg::{field_offset, EqCfg};
 use ferroce_abi::eqe::{EventKind, INDEX, PHASE};
@@ -79,6 +79,8 @@ pub struct EqWriter {
     pub written: Signal<Out, Bit>,
     /// An event was dropped.
     pub dropped: Signal<Out, Bit>,
+    /// A CQ or EQ is gone: arbiters have taken all that was written for it.
+    pub gone: Signal<Out, Bit>,
     /// Index bits beyond the table.
     beyond: Constant<Bits<7>>,
     ring_port: RingCfgPort,
@@ -100,6 +102,7 @@ pub struct EqWriter {
     for_restart: DFF<Bit>,
     for_bell: DFF<Bit>,
     for_event: DFF<Bit>,
+    for_mark: DFF<Bit>,
     bell_item: DFF<EqBell>,
     event_item: DFF<EventJob>,
     known: DFF<Bit>,
@@ -112,6 +115,7 @@ pub struct EqWriter {
     then_fire: DFF<Bit>,
     written_out: DFF<Bit>,
     dropped_out: DFF<Bit>,
+    gone_out: DFF<Bit>,
     now: Signal<Local, Bits<16>>,
     take_bell: Signal<Local, Bit>,
     take_event: Signal<Local, Bit>,
@@ -146,6 +150,7 @@ impl EqWriter {
             fire: StreamOut::default(),
             written: Signal::default(),
             dropped: Signal::default(),
+            gone: Signal::default(),
             beyond: Constant::new((0x7F & !((1u64 << eqs_log2) - 1)).into()),
             ring_port: RingCfgPort::new(table::EQ),
             states: Ram::new(eqs_log2),
@@ -164,6 +169,7 @@ impl EqWriter {
             for_restart: DFF::default(),
             for_bell: DFF::default(),
             for_event: DFF::default(),
+            for_mark: DFF::default(),
             bell_item: DFF::default(),
             event_item: DFF::default(),
             known: DFF::default(),
@@ -176,6 +182,7 @@ impl EqWriter {
             then_fire: DFF::default(),
             written_out: DFF::default(),
             dropped_out: DFF::default(),
+            gone_out: DFF::default(),
             now: Signal::default(),
             take_bell: Signal::default(),
             take_event: Signal::default(),
@@ -221,6 +228,7 @@ impl Logic for EqWriter {
             for_restart,
             for_bell,
             for_event,
+            for_mark,
             bell_item,
             event_item,
             known,
@@ -232,7 +240,8 @@ impl Logic for EqWriter {
             index,
             then_fire,
             written_out,
-            dropped_out
+            dropped_out,
+            gone_out
         );
         clock!(self, clock, ring_port, states, plans, measure);
 
@@ -256,7 +265,12 @@ impl Logic for EqWriter {
         if self.idle.val() {
             self.for_restart.d.next = self.restart_due.q.val();
             self.for_bell.d.next = self.take_bell.val() & self.bell.valid.val();
-            self.for_event.d.next = self.take_event.val() & self.event.valid.val();
+            self.for_event.d.next = self.take_event.val()
+                & self.event.valid.val()
+                & (self.event.data.val().kind != QUEUE_GONE);
+            self.for_mark.d.next = self.take_event.val()
+                & self.event.valid.val()
+                & (self.event.data.val().kind == QUEUE_GONE);
             self.bell_item.d.next = self.bell.data.val();
             self.event_item.d.next = self.event.data.val();
             if self.restart_due.q.val() {
@@ -346,6 +360,8 @@ impl Logic for EqWriter {
         self.states.wr_data.next = self.next.val();
         self.written_out.d.next = false;
         self.dropped_out.d.next = false;
+        self.gone_out.d.next = (self.phase.q.val() == EqPhase::Decide)
+            & (self.for_mark.q.val() | (self.for_restart.q.val() & !self.restart_enabled.q.val()));
         match self.phase.q.val() {
             EqPhase::Idle => {
                 if self.restart_due.q.val()
@@ -424,6 +440,7 @@ impl Logic for EqWriter {
         self.fire.data.next = self.plan.q.val().vector;
         self.written.next = self.written_out.q.val();
         self.dropped.next = self.dropped_out.q.val();
+        self.gone.next = self.gone_out.q.val();
     }
 }
 

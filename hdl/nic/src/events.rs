@@ -38,6 +38,8 @@ pub struct EventPath {
     pub written: Signal<Out, Bit>,
     /// An event was dropped.
     pub dropped: Signal<Out, Bit>,
+    /// A CQ or EQ is gone: arbiters have taken all that was written for it.
+    pub gone: Signal<Out, Bit>,
     /// A message was sent.
     pub interrupt: Signal<Out, Bit>,
     ring_port: RingCfgPort,
@@ -67,6 +69,7 @@ impl EventPath {
             write: StreamOut::default(),
             written: Signal::default(),
             dropped: Signal::default(),
+            gone: Signal::default(),
             interrupt: Signal::default(),
             ring_port: RingCfgPort::new(table::EQ),
             bells: BellKeeper::new(eqs_log2),
@@ -113,6 +116,7 @@ impl Logic for EventPath {
         StreamOut::<DmaWriteBeat>::link(&mut self.write, &mut self.writes.output);
         self.written.next = self.eqs.written.val();
         self.dropped.next = self.eqs.dropped.val();
+        self.gone.next = self.eqs.gone.val();
         self.interrupt.next = self.msix.write.valid.val() & self.writes.in1.ready.val();
     }
 }

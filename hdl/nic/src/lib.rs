@@ -13,10 +13,12 @@ pub mod events;
 pub mod inline_reader;
 pub mod mr_check;
 pub mod nic;
+pub mod qp_events;
 pub mod ring_cfg;
 pub mod stage_trace;
 pub mod tx_monitor;
 pub mod wqe_cache;
+pub mod write_drain;
 
 pub use card::Card;
 pub use config::{ConfigError, NicConfig};

@@ -22,6 +22,10 @@ pub const TABLES: usize = 7;
 pub const FROM: usize = TABLES + 4 * MAX_TABLES;
 /// State of the QP afterwards; 3 bits.
 pub const TO: usize = FROM + 8;
+/// The command makes its object, which must not exist.
+pub const MAKES: usize = TO + 3;
+/// The command takes its object away, which must exist and not be in use.
+pub const REMOVES: usize = MAKES + 1;
 
 /// How an entry names the kind of object.
 #[must_use]
@@ -41,6 +45,9 @@ fn entry(command: Command) -> u64 {
         | object_number(command.object()) << OBJECT
         | (tables.len() as u64) << COUNT
         | command.to().map_or(0, |state| state as u64) << TO;
+    if let Some(makes) = command.makes() {
+        entry |= 1 << if makes { MAKES } else { REMOVES };
+    }
     for (k, &table) in tables.iter().enumerate() {
         entry |= (table as u64) << (TABLES + 4 * k);
     }
@@ -72,6 +79,6 @@ mod tests {
             let bits = command_table().get_bits::<64>((command as usize) << ENTRY_LOG2);
             assert_eq!(bits.to_u64(), entry(command));
         }
-        const { assert!(TO + 3 <= 1 << ENTRY_LOG2) };
+        const { assert!(REMOVES < 1 << ENTRY_LOG2) };
     }
 }

@@ -86,3 +86,29 @@ pub struct BarRead {
     /// Word of the region.
     pub word: Bits<7>,
 }
+
+/// What the command engine remembers of a QP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct QpRecord {
+    /// State, as `ferroce_abi::mailbox::QpState`.
+    pub state: Bits<3>,
+    /// It completes receives into a CQ.
+    pub has_recv: Bit,
+    /// That CQ.
+    pub recv_cq: Bits<14>,
+    /// It completes sends into a CQ.
+    pub has_send: Bit,
+    /// That CQ.
+    pub send_cq: Bits<14>,
+}
+
+/// What the command engine remembers of a CQ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct CqRecord {
+    /// It exists.
+    pub exists: Bit,
+    /// It has an EQ.
+    pub has_eq: Bit,
+    /// That EQ.
+    pub eq: Bits<7>,
+}

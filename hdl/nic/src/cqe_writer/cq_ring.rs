@@ -325,6 +325,8 @@ impl Logic for CqRing {
                     & self.s1_event.q.val().arm
                     & self.s1_state.q.val().enabled
                     & self.due.val()));
+        self.out_place.d.next.gone =
+            self.s1_valid.q.val() & self.s1_event.q.val().restart & !self.s1_event.q.val().enabled;
         self.out_place.d.next.overrun = !self.s1_event.q.val().arm & self.lost.val();
         self.out_place.d.next.eq = self.s1_plan.q.val().eq;
         self.out_place.d.next.cq = self.s1_event.q.val().cq;

@@ -2,12 +2,15 @@
 
 use ferroce_emit::prelude::*;
 
-/// An event on its way to an EQ.
+/// Kind of no event, but of a mark: a CQ is gone, and what it wrote or told is before the mark.
+pub const QUEUE_GONE: u64 = 0;
+
+/// An event on its way to an EQ, or a mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct EventJob {
-    /// EQE kind.
+    /// EQE kind, or [`QUEUE_GONE`].
     pub kind: Bits<8>,
-    /// CQ index.
+    /// CQ or QP index.
     pub index: Bits<14>,
     /// EQ.
     pub eq: Bits<7>,

@@ -243,7 +243,7 @@ impl Bench {
                         self.poll(cq, false);
                     }
                 }
-                EventKind::CqOverrun => panic!("a CQ was full"),
+                other => panic!("{other:?} of {}", eqe.index),
             }
         }
         self.arm_eq(eq);

@@ -1,0 +1,247 @@
+//! Commands on whole cards that name what is not there, what is used, or what can't be: each is refused for its reason, and the
+//! QPs go on.
+
+use anyhow::{anyhow, ensure, Result};
+use ferroce_abi::cfg::{AsyncCfg, CqCfg, EqCfg, MrCfg, ResponderCfg, RingCfg, ENTRY_WORDS};
+use ferroce_abi::mailbox::{Command, CommandStatus, MailboxState};
+use ferroce_abi::regs;
+use ferroce_tests::bench::Bench;
+use ferroce_tests::model;
+use ferroce_tests::open::Open;
+use ferroce_tests::peer::PeerConfig;
+use ferroce_tests::seed::seed;
+
+type Entry = [u64; ENTRY_WORDS];
+
+/// Objects that the bench has not made.
+const CQN: u32 = 9;
+const EQN: u32 = 1;
+const QPN: u32 = 9;
+
+fn command(open: &Open, command: Command, object: u32, entries: &[Entry]) -> Result<CommandStatus> {
+    for (word, &value) in entries.iter().flatten().enumerate() {
+        open.bar
+            .write64(regs::MAILBOX_IN + 8 * word as u64, value)?;
+    }
+    open.bar.write32(regs::COMMAND_OBJECT, object)?;
+    open.bar.write32(regs::COMMAND, command as u32)?;
+    loop {
+        let state = MailboxState::from_bits(open.bar.read32(regs::COMMAND_STATUS)?);
+        if let MailboxState::Done(code) = state {
+            return CommandStatus::from_code(code).ok_or_else(|| anyhow!("code {code}"));
+        }
+    }
+}
+
+fn cq() -> CqCfg {
+    CqCfg {
+        enabled: true,
+        base: 0x10_0000,
+        log_size: 4,
+        page: 0,
+        has_eq: false,
+        eq: 0,
+    }
+}
+
+fn eq() -> EqCfg {
+    EqCfg {
+        enabled: true,
+        base: 0x20_0000,
+        log_size: 4,
+        page: 0,
+        vector: 0,
+        gap: 0,
+    }
+}
+
+fn init(cqn: u32, base: u64) -> Result<[Entry; 3]> {
+    let ring = RingCfg {
+        enabled: true,
+        base,
+        log_size: 4,
+        page: 0,
+    };
+    let responder = ResponderCfg {
+        cq: cqn as u16,
+        ..ResponderCfg::default()
+    };
+    Ok([ring.to_bits()?, ring.to_bits()?, responder.to_bits()?])
+}
+
+#[test]
+fn commands_on_the_wrong_object_are_refused() -> Result<()> {
+    let mut bench = Bench::new(&model::small()?, seed(), &[PeerConfig::default(); 2])?;
+    let used = bench.open.cq.cqn();
+    let off = [[0; ENTRY_WORDS]];
+    let cq_of = |eq| CqCfg {
+        has_eq: true,
+        eq,
+        ..cq()
+    };
+    let cases: Vec<(Command, u32, Vec<Entry>, CommandStatus)> = vec![
+        (Command::DestroyCq, used, off.to_vec(), CommandStatus::InUse),
+        (
+            Command::CreateCq,
+            used,
+            vec![cq().to_bits()?],
+            CommandStatus::Exists,
+        ),
+        (
+            Command::DestroyCq,
+            CQN,
+            off.to_vec(),
+            CommandStatus::NoObject,
+        ),
+        (
+            Command::DestroyEq,
+            EQN,
+            off.to_vec(),
+            CommandStatus::NoObject,
+        ),
+        (Command::DeregMr, 15, off.to_vec(), CommandStatus::NoObject),
+        (
+            Command::CreateCq,
+            CQN,
+            vec![cq_of(3).to_bits()?],
+            CommandStatus::NoObject,
+        ),
+        (
+            Command::SetAsyncEq,
+            0,
+            vec![AsyncCfg {
+                enabled: true,
+                eq: 3,
+            }
+            .to_bits()?],
+            CommandStatus::NoObject,
+        ),
+        (
+            Command::QpResetToInit,
+            QPN,
+            init(CQN, 0)?.to_vec(),
+            CommandStatus::NoObject,
+        ),
+        (
+            Command::QpResetToInit,
+            QPN,
+            init(used, 0x40)?.to_vec(),
+            CommandStatus::BadArgument,
+        ),
+        (
+            Command::CreateCq,
+            CQN,
+            vec![CqCfg {
+                base: 0x10_0800,
+                ..cq()
+            }
+            .to_bits()?],
+            CommandStatus::BadArgument,
+        ),
+        (
+            Command::CreateCq,
+            CQN,
+            vec![CqCfg {
+                log_size: 0,
+                ..cq()
+            }
+            .to_bits()?],
+            CommandStatus::BadArgument,
+        ),
+        (
+            Command::CreateCq,
+            CQN,
+            off.to_vec(),
+            CommandStatus::BadArgument,
+        ),
+        (
+            Command::CreateEq,
+            EQN,
+            vec![EqCfg { vector: 4, ..eq() }.to_bits()?],
+            CommandStatus::BadArgument,
+        ),
+        (
+            Command::RegMr,
+            15,
+            vec![MrCfg::default().to_bits()?],
+            CommandStatus::BadArgument,
+        ),
+    ];
+    for (name, object, entries, expected) in cases {
+        let status = command(&bench.open, name, object, &entries)?;
+        ensure!(
+            status == expected,
+            "{name:?} of {object}: {status}, not {expected}"
+        );
+        bench.good(0)?;
+        bench.good(1)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn queues_are_taken_away_when_nothing_uses_them() -> Result<()> {
+    let mut bench = Bench::new(&model::small()?, seed(), &[PeerConfig::default(); 2])?;
+    let off = [[0; ENTRY_WORDS]];
+    let of_eq = CqCfg {
+        has_eq: true,
+        eq: EQN as u8,
+        ..cq()
+    };
+    let async_eq = AsyncCfg {
+        enabled: true,
+        eq: EQN as u8,
+    };
+    for (name, object, entries, expected) in [
+        (
+            Command::CreateEq,
+            EQN,
+            vec![eq().to_bits()?],
+            CommandStatus::Ok,
+        ),
+        (
+            Command::CreateCq,
+            CQN,
+            vec![of_eq.to_bits()?],
+            CommandStatus::Ok,
+        ),
+        (Command::DestroyEq, EQN, off.to_vec(), CommandStatus::InUse),
+        (
+            Command::QpResetToInit,
+            QPN,
+            init(CQN, 0)?.to_vec(),
+            CommandStatus::Ok,
+        ),
+        (Command::DestroyCq, CQN, off.to_vec(), CommandStatus::InUse),
+        (
+            Command::QpToReset,
+            QPN,
+            vec![[0; ENTRY_WORDS]; 5],
+            CommandStatus::Ok,
+        ),
+        (Command::DestroyCq, CQN, off.to_vec(), CommandStatus::Ok),
+        (
+            Command::SetAsyncEq,
+            0,
+            vec![async_eq.to_bits()?],
+            CommandStatus::Ok,
+        ),
+        (Command::DestroyEq, EQN, off.to_vec(), CommandStatus::InUse),
+        (Command::SetAsyncEq, 0, off.to_vec(), CommandStatus::Ok),
+        (Command::DestroyEq, EQN, off.to_vec(), CommandStatus::Ok),
+        (
+            Command::DestroyEq,
+            EQN,
+            off.to_vec(),
+            CommandStatus::NoObject,
+        ),
+    ] {
+        let status = command(&bench.open, name, object, &entries)?;
+        ensure!(
+            status == expected,
+            "{name:?} of {object}: {status}, not {expected}"
+        );
+        bench.good(0)?;
+    }
+    bench.good(1)
+}
