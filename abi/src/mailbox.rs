@@ -90,11 +90,19 @@ pub enum Command {
     DestroyEq = 12,
     /// Chooses the EQ for events of QPs, or none.
     SetAsyncEq = 13,
+    /// Where a QP is: [`crate::cfg::QpInfo`].
+    QueryQp = 14,
+    /// Where a CQ is: [`crate::cfg::QueueInfo`].
+    QueryCq = 15,
+    /// Where an EQ is: [`crate::cfg::QueueInfo`].
+    QueryEq = 16,
+    /// Whether a memory region exists; there is no answer but the status.
+    QueryMr = 17,
 }
 
 impl Command {
     /// All commands, ascending.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 17] = [
         Self::SetPort,
         Self::CreateCq,
         Self::DestroyCq,
@@ -108,6 +116,10 @@ impl Command {
         Self::CreateEq,
         Self::DestroyEq,
         Self::SetAsyncEq,
+        Self::QueryQp,
+        Self::QueryCq,
+        Self::QueryEq,
+        Self::QueryMr,
     ];
 
     /// From the opcode register.
@@ -119,14 +131,15 @@ impl Command {
     pub const fn object(self) -> Object {
         match self {
             Self::SetPort | Self::SetAsyncEq => Object::Port,
-            Self::CreateCq | Self::DestroyCq => Object::Cq,
-            Self::CreateEq | Self::DestroyEq => Object::Eq,
-            Self::RegMr | Self::DeregMr => Object::Mr,
+            Self::CreateCq | Self::DestroyCq | Self::QueryCq => Object::Cq,
+            Self::CreateEq | Self::DestroyEq | Self::QueryEq => Object::Eq,
+            Self::RegMr | Self::DeregMr | Self::QueryMr => Object::Mr,
             Self::QpResetToInit
             | Self::QpInitToRtr
             | Self::QpRtrToRts
             | Self::QpToErr
-            | Self::QpToReset => Object::Qp,
+            | Self::QpToReset
+            | Self::QueryQp => Object::Qp,
         }
     }
 
@@ -137,6 +150,7 @@ impl Command {
         match self {
             Self::SetPort => &[Table::Port],
             Self::SetAsyncEq => &[Table::Async],
+            Self::QueryQp | Self::QueryCq | Self::QueryEq | Self::QueryMr => &[],
             Self::CreateCq | Self::DestroyCq => &[Table::Cq],
             Self::CreateEq | Self::DestroyEq => &[Table::Eq],
             Self::RegMr | Self::DeregMr => &[Table::Mr],
@@ -165,8 +179,20 @@ impl Command {
             | Self::QpInitToRtr
             | Self::QpRtrToRts
             | Self::QpToErr
-            | Self::QpToReset => None,
+            | Self::QpToReset
+            | Self::QueryQp
+            | Self::QueryCq
+            | Self::QueryEq
+            | Self::QueryMr => None,
         }
+    }
+
+    /// Whether the command only asks for its object, which must exist. The answer stands in [`crate::regs::MAILBOX_OUT`] from its end until the next query.
+    pub const fn queries(self) -> bool {
+        matches!(
+            self,
+            Self::QueryQp | Self::QueryCq | Self::QueryEq | Self::QueryMr
+        )
     }
 
     /// QP states in which the command is allowed; empty for commands that name no QP.
@@ -176,7 +202,7 @@ impl Command {
             Self::QpInitToRtr => &[QpState::Init],
             Self::QpRtrToRts => &[QpState::Rtr],
             Self::QpToErr => &[QpState::Init, QpState::Rtr, QpState::Rts, QpState::Err],
-            Self::QpToReset => &QpState::ALL,
+            Self::QpToReset | Self::QueryQp => &QpState::ALL,
             Self::SetPort
             | Self::SetAsyncEq
             | Self::CreateCq
@@ -184,7 +210,10 @@ impl Command {
             | Self::CreateEq
             | Self::DestroyEq
             | Self::RegMr
-            | Self::DeregMr => &[],
+            | Self::DeregMr
+            | Self::QueryCq
+            | Self::QueryEq
+            | Self::QueryMr => &[],
         }
     }
 
@@ -203,7 +232,11 @@ impl Command {
             | Self::CreateEq
             | Self::DestroyEq
             | Self::RegMr
-            | Self::DeregMr => None,
+            | Self::DeregMr
+            | Self::QueryQp
+            | Self::QueryCq
+            | Self::QueryEq
+            | Self::QueryMr => None,
         }
     }
 }
@@ -328,11 +361,13 @@ mod tests {
         for command in Command::ALL {
             let is_qp = command.object() == Object::Qp;
             assert_eq!(!command.from().is_empty(), is_qp, "{command:?}");
-            assert_eq!(command.to().is_some(), is_qp, "{command:?}");
+            let moves = is_qp && !command.queries();
+            assert_eq!(command.to().is_some(), moves, "{command:?}");
+            assert_eq!(command.tables().is_empty(), command.queries());
             assert_eq!(Command::from_opcode(command as u32), Some(command));
         }
         assert_eq!(Command::from_opcode(0), None);
-        assert_eq!(Command::from_opcode(14), None);
+        assert_eq!(Command::from_opcode(18), None);
     }
 
     #[test]

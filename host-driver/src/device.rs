@@ -155,6 +155,15 @@ impl Shared {
         })
     }
 
+    /// Asks the card for an object.
+    pub(crate) fn query(&self, command: Command, object: u32) -> Result<[u64; ENTRY_WORDS], Error> {
+        self.mailbox.ask(&Request {
+            command,
+            object,
+            entries: Vec::new(),
+        })
+    }
+
     /// Tells the card where the QPs' events go.
     fn write_async_eq(&self, eqn: Option<u8>) -> Result<(), Error> {
         let entry = AsyncCfg {

@@ -6,7 +6,7 @@ use crate::error::{check_range, Error};
 use crate::lock::lock;
 use crate::page::{check_page, number_of, DoorbellPage};
 use crate::platform::{DmaBuffer, Interrupts};
-use ferroce_abi::cfg::EqCfg;
+use ferroce_abi::cfg::{EqCfg, QueueInfo};
 use ferroce_abi::cqe::phase_of;
 use ferroce_abi::eqe::{Eqe, EventKind, PHASE};
 use ferroce_abi::limits::{CQE_INDEX_BITS, EQE_BYTES};
@@ -202,6 +202,15 @@ impl Eq {
     /// [`Event::EqOverrun`].
     pub fn capacity(&self) -> usize {
         1 << self.shared.log_size
+    }
+
+    /// Where the card is in the EQ.
+    ///
+    /// # Errors
+    /// [`Error::Bar`], command errors.
+    pub fn query(&self) -> Result<QueueInfo, Error> {
+        let answer = self.shared.device.query(Command::QueryEq, self.eqn())?;
+        Ok(QueueInfo::from_bits(&answer))
     }
 
     /// Takes all events that are there now; it never waits for one.

@@ -5,11 +5,14 @@ use anyhow::{anyhow, ensure, Result};
 use ferroce_abi::cfg::{AsyncCfg, CqCfg, EqCfg, MrCfg, ResponderCfg, RingCfg, ENTRY_WORDS};
 use ferroce_abi::mailbox::{Command, CommandStatus, MailboxState};
 use ferroce_abi::regs;
+use ferroce_driver::{Access, QpState, RecvWr, SendWr};
+use ferroce_sim::link::LinkConfig;
 use ferroce_tests::bench::Bench;
 use ferroce_tests::model;
 use ferroce_tests::open::Open;
 use ferroce_tests::peer::PeerConfig;
 use ferroce_tests::seed::seed;
+use ferroce_tests::setup::{pair, world, Connection};
 
 type Entry = [u64; ENTRY_WORDS];
 
@@ -244,4 +247,46 @@ fn queues_are_taken_away_when_nothing_uses_them() -> Result<()> {
         bench.good(0)?;
     }
     bench.good(1)
+}
+
+#[test]
+fn queries_tell_where_everything_is() -> Result<()> {
+    let connection = Connection::default();
+    let pair = pair(
+        &model::small()?,
+        &world(LinkConfig::default(), seed()),
+        16,
+        &[connection],
+    )?;
+    let [from, to] = &pair.sides;
+    let [source, target] = [from, to].map(|side| side.pd.allocate(4096, Access::LOCAL_WRITE));
+    let (source, target) = (source?, target?);
+    const SENDS: u16 = 5;
+    for number in 0..u64::from(SENDS) {
+        to.qps[0].post_recv(RecvWr::new(number, target.sge(0..64)?))?;
+        from.qps[0].post_send(SendWr::send(number, source.sge(0..64)?))?;
+    }
+    to.qps[0].post_recv(RecvWr::new(9, target.sge(0..64)?))?;
+    pair.sim.with(|world| world.run(6_000))?;
+    let sender = from.qps[0].query()?;
+    let psn = (connection.psn[0] + u32::from(SENDS)) & 0xff_ffff;
+    ensure!(sender.state == QpState::Rts as u8 && sender.has_send && sender.has_recv);
+    ensure!(u32::from(sender.send_cq) == from.send_cq.cqn());
+    ensure!(u32::from(sender.recv_cq) == from.recv_cq.cqn());
+    ensure!((sender.sq_psn, sender.una_psn) == (psn, psn), "{sender:?}");
+    ensure!((sender.sq_posted, sender.sq_begun, sender.sq_oldest) == (SENDS, SENDS, SENDS));
+    let receiver = to.qps[0].query()?;
+    ensure!(
+        (receiver.rq_posted, receiver.rq_next) == (SENDS + 1, SENDS),
+        "{receiver:?}"
+    );
+    let before = to.recv_cq.query()?;
+    ensure!(
+        (before.producer, before.consumer) == (SENDS.into(), 0),
+        "{before:?}"
+    );
+    ensure!(to.recv_cq.poll(16)?.len() == usize::from(SENDS));
+    ensure!(to.recv_cq.query()?.consumer == SENDS.into());
+    source.query()?;
+    Ok(())
 }

@@ -5,6 +5,7 @@ pub mod cqe_format;
 pub mod cqe_pair;
 pub mod desc;
 
+use crate::bar::desc::QueuePosition;
 use crate::bell_keeper::{BellKeeper, KeptBell};
 use crate::eq_writer::desc::EventJob;
 use crate::ring_cfg::RingCfgPort;
@@ -51,6 +52,10 @@ pub struct CqeWriter {
     pub write: StreamOut<DmaWriteBeat>,
     /// Events of CQs that have an EQ, behind the writes of their CQEs. Completions wait when these are not taken.
     pub event: StreamOut<EventJob>,
+    /// CQ to look at for a query.
+    pub asked: Signal<In, Bits<14>>,
+    /// Where it is, three cycles later.
+    pub position: Signal<Out, QueuePosition>,
     /// A CQE was written.
     pub written: Signal<Out, Bit>,
     /// A CQE was dropped.
@@ -81,6 +86,8 @@ impl CqeWriter {
             tx_job: StreamIn::default(),
             write: StreamOut::default(),
             event: StreamOut::default(),
+            asked: Signal::default(),
+            position: Signal::default(),
             written: Signal::default(),
             dropped: Signal::default(),
             ring_port: RingCfgPort::new(table::CQ),
@@ -131,6 +138,8 @@ impl Logic for CqeWriter {
         self.events.input.valid.next = self.pairs.event_valid.val();
         self.events.input.data.next = self.pairs.event.val();
         StreamOut::<EventJob>::link(&mut self.event, &mut self.events.output);
+        self.ring.asked.next = self.asked.val();
+        self.position.next = self.ring.position.val();
         self.written.next = self.ring.place.val().write;
         self.dropped.next = self.ring.dropped.val();
     }

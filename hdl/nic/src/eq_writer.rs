@@ -3,6 +3,7 @@
 pub mod desc;
 pub mod eq_measure;
 
+use crate::bar::desc::QueuePosition;
 use crate::ring_cfg::{RingCfgPort, MORE, MORE_BITS};
 use desc::{EqPlan, EqState, EventJob, QUEUE_GONE};
 use eq_measure::EqMeasure;
@@ -14,6 +15,7 @@ use ferroce_rtl::desc::bar::EqBell;
 use ferroce_rtl::desc::cfg::{table, CfgWrite};
 use ferroce_rtl::desc::dma::DmaWriteBeat;
 use ferroce_rtl::ram::Ram;
+use ferroce_rtl::ram2::Ram2;
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 
 /// Log2 of an EQE's bytes.
@@ -79,12 +81,16 @@ pub struct EqWriter {
     pub written: Signal<Out, Bit>,
     /// An event was dropped.
     pub dropped: Signal<Out, Bit>,
+    /// EQ to look at for a query.
+    pub asked: Signal<In, Bits<7>>,
+    /// Where it is, two cycles later.
+    pub position: Signal<Out, QueuePosition>,
     /// A CQ or EQ is gone: arbiters have taken all that was written for it.
     pub gone: Signal<Out, Bit>,
     /// Index bits beyond the table.
     beyond: Constant<Bits<7>>,
     ring_port: RingCfgPort,
-    states: Ram<EqState>,
+    states: Ram2<EqState>,
     plans: Ram<EqPlan>,
     measure: EqMeasure,
     phase: DFF<EqPhase>,
@@ -150,10 +156,12 @@ impl EqWriter {
             fire: StreamOut::default(),
             written: Signal::default(),
             dropped: Signal::default(),
+            asked: Signal::default(),
+            position: Signal::default(),
             gone: Signal::default(),
             beyond: Constant::new((0x7F & !((1u64 << eqs_log2) - 1)).into()),
             ring_port: RingCfgPort::new(table::EQ),
-            states: Ram::new(eqs_log2),
+            states: Ram2::new(eqs_log2),
             plans: Ram::new(eqs_log2),
             measure: EqMeasure::default(),
             phase: DFF::default(),
@@ -302,13 +310,13 @@ impl Logic for EqWriter {
         }
 
         // The EQ's state, and differences.
-        self.states.rd_addr.next = bit_cast::<20, 7>(self.eq.q.val());
+        self.states.rd0_addr.next = bit_cast::<20, 7>(self.eq.q.val());
         self.plans.rd_addr.next = bit_cast::<20, 7>(self.eq.q.val());
         self.known.d.next = !(self.eq.q.val() & self.beyond.val()).any();
         if self.phase.q.val() == EqPhase::Take {
-            self.state.d.next = self.states.rd_data.val();
+            self.state.d.next = self.states.rd0_data.val();
             self.plan.d.next = self.plans.rd_data.val();
-            self.consumer.d.next = self.states.rd_data.val().consumer;
+            self.consumer.d.next = self.states.rd0_data.val().consumer;
             if self.for_bell.q.val() {
                 self.consumer.d.next = self.bell_item.q.val().consumer;
             }
@@ -440,6 +448,11 @@ impl Logic for EqWriter {
         self.fire.data.next = self.plan.q.val().vector;
         self.written.next = self.written_out.q.val();
         self.dropped.next = self.dropped_out.q.val();
+        self.states.rd1_addr.next = bit_cast::<20, 7>(self.asked.val());
+        self.position.next.lost = self.states.rd1_data.val().lost;
+        self.position.next.armed = self.states.rd1_data.val().armed;
+        self.position.next.producer = self.states.rd1_data.val().producer;
+        self.position.next.consumer = self.states.rd1_data.val().consumer;
         self.gone.next = self.gone_out.q.val();
     }
 }

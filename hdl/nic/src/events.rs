@@ -1,5 +1,6 @@
 //! The event path: event queues and interrupts.
 
+use crate::bar::desc::QueuePosition;
 use crate::bell_keeper::BellKeeper;
 use crate::eq_writer::desc::EventJob;
 use crate::eq_writer::EqWriter;
@@ -38,6 +39,10 @@ pub struct EventPath {
     pub written: Signal<Out, Bit>,
     /// An event was dropped.
     pub dropped: Signal<Out, Bit>,
+    /// EQ to look at for a query.
+    pub asked: Signal<In, Bits<7>>,
+    /// Where it is, two cycles later.
+    pub position: Signal<Out, QueuePosition>,
     /// A CQ or EQ is gone: arbiters have taken all that was written for it.
     pub gone: Signal<Out, Bit>,
     /// A message was sent.
@@ -69,6 +74,8 @@ impl EventPath {
             write: StreamOut::default(),
             written: Signal::default(),
             dropped: Signal::default(),
+            asked: Signal::default(),
+            position: Signal::default(),
             gone: Signal::default(),
             interrupt: Signal::default(),
             ring_port: RingCfgPort::new(table::EQ),
@@ -116,6 +123,8 @@ impl Logic for EventPath {
         StreamOut::<DmaWriteBeat>::link(&mut self.write, &mut self.writes.output);
         self.written.next = self.eqs.written.val();
         self.dropped.next = self.eqs.dropped.val();
+        self.eqs.asked.next = self.asked.val();
+        self.position.next = self.eqs.position.val();
         self.gone.next = self.eqs.gone.val();
         self.interrupt.next = self.msix.write.valid.val() & self.writes.in1.ready.val();
     }

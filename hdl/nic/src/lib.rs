@@ -14,6 +14,7 @@ pub mod inline_reader;
 pub mod mr_check;
 pub mod nic;
 pub mod qp_events;
+pub mod qp_view;
 pub mod ring_cfg;
 pub mod stage_trace;
 pub mod tx_monitor;

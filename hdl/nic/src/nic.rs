@@ -10,6 +10,7 @@ use crate::events::EventPath;
 use crate::inline_reader::InlineReader;
 use crate::mr_check::MrChecker;
 use crate::qp_events::QpEvents;
+use crate::qp_view::QpView;
 use crate::stage_trace::StageTrace;
 use crate::tx_monitor::TxMonitor;
 use crate::wqe_cache::WqeCache;
@@ -97,6 +98,7 @@ pub struct Nic {
     all_events: Arb2<EventJob>,
     events: EventPath,
     drain: WriteDrain,
+    view: QpView,
     writes: DmaWriteArb3,
 }
 
@@ -163,6 +165,7 @@ impl Nic {
             all_events: Arb2::default(),
             events: EventPath::new(config.eqs_log2),
             drain: WriteDrain::default(),
+            view: QpView::new(config.qps_log2),
             writes: DmaWriteArb3::default(),
         }
     }
@@ -183,6 +186,7 @@ impl Logic for Nic {
         self.all_events.clock.next = self.core_clock.val();
         self.events.clock.next = self.core_clock.val();
         self.drain.clock.next = self.core_clock.val();
+        self.view.clock.next = self.core_clock.val();
         self.bar.clock.next = self.core_clock.val();
         self.counters.clock.next = self.core_clock.val();
         self.sq_cache.clock.next = self.core_clock.val();
@@ -217,6 +221,21 @@ impl Logic for Nic {
         self.drain.offered.next = self.link_offered.val();
         self.drain.taken.next = self.link_taken.val();
         self.bar.drained.next = self.drain.drained.val();
+
+        // Queries.
+        self.view.qp.next = self.bar.asked.val();
+        self.cqes.asked.next = self.bar.asked.val();
+        self.events.asked.next = self.bar.asked.val().get_bits::<7>(0);
+        self.bar.qp_position.next = self.view.view.val();
+        self.bar.cq_position.next = self.cqes.position.val();
+        self.bar.eq_position.next = self.events.position.val();
+        self.view.sender.next = self.tx.publish.val();
+        self.view.completer.next = self.rx.completer_pub.val();
+        self.view.sq.next = self.sq_cache.window.val();
+        self.view.rq.next = self.rq_cache.window.val();
+        self.view.received.next =
+            self.rx.rq_consumed.valid.val() & self.rq_cache.position.ready.val();
+        self.view.position.next = self.rx.rq_consumed.data.val();
         self.events.msix_enable.next = self.msix_enable.val();
         self.events.msix_mask.next = self.msix_mask.val();
         self.sq_cache.cfg.next = self.bar.cfg.val();

@@ -1,12 +1,13 @@
 //! Executes mailbox commands.
 
 use super::command_table::{
-    command_table, object_number, COUNT, ENTRY_LOG2, FROM, KNOWN, MAKES, OBJECT, OPCODES, REMOVES,
-    TABLES, TABLE_BITS, TO,
+    command_table, object_number, COUNT, ENTRY_LOG2, FROM, KNOWN, MAKES, OBJECT, OPCODES, QUERIES,
+    REMOVES, TABLES, TABLE_BITS, TO,
 };
-use super::desc::{CqRecord, MailboxWrite, QpRecord};
+use super::desc::{CqRecord, MailboxWrite, QpPosition, QpRecord, QueuePosition};
 use super::entry_check::{EntryCheck, CHECK_LATENCY};
 use super::object_book::ObjectBook;
+use super::query_answer::{QueryAnswer, ANSWER_BITS};
 use ferroce_abi::mailbox::{Command, CommandStatus, MailboxState, Object};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::cfg::{table, CfgWrite, CFG_SPACING};
@@ -24,6 +25,8 @@ const ENTRY_AT: u64 = WORDS_END + CHECK_LATENCY as u64 + RAM_LATENCY as u64 + 2;
 const STEP_END: u64 = (1 << STEP_LOG2) - 1;
 /// Cycle in which the object's record has come and been compared.
 const JUDGE_AT: u64 = 6;
+/// Cycles from [`CommandEngine::asked`] until the answer is there.
+pub const ASK_LATENCY: u64 = 8;
 
 const OK: u64 = CommandStatus::Ok as u64;
 const BAD_OPCODE: u64 = CommandStatus::BadOpcode as u64;
@@ -54,6 +57,8 @@ pub enum Phase {
     Look,
     /// Checks one entry after the other, a step each.
     Check,
+    /// Waits for the answer to a query.
+    Ask,
     /// Searches for users of what is to be taken away.
     Search,
     /// Writes one table after the other, a step each.
@@ -79,6 +84,16 @@ pub struct CommandEngine {
     pub object: Signal<Out, Bits<32>>,
     /// Configuration bus.
     pub cfg: Signal<Out, CfgWrite>,
+    /// Object of the command.
+    pub asked: Signal<Out, Bits<14>>,
+    /// Where the QP `asked` is, at most [`ASK_LATENCY`] cycles later.
+    pub qp_position: Signal<In, QpPosition>,
+    /// Where the CQ is.
+    pub cq_position: Signal<In, QueuePosition>,
+    /// Where the EQ is.
+    pub eq_position: Signal<In, QueuePosition>,
+    /// Answer to the last query.
+    pub answer: Signal<Out, Bits<ANSWER_BITS>>,
     /// The CQ or EQ that was taken away last has no write in the card any more.
     pub drained: Signal<In, Bit>,
     table: Constant<Bits<TABLE_BITS>>,
@@ -91,6 +106,7 @@ pub struct CommandEngine {
     high: Ram<Bits<32>>,
     book: ObjectBook,
     check: EntryCheck,
+    answers: QueryAnswer,
     phase: DFF<Phase>,
     /// Cycle of the phase's step.
     cycle: DFF<Bits<6>>,
@@ -128,6 +144,7 @@ pub struct CommandEngine {
     is_qp: Signal<Local, Bit>,
     makes: Signal<Local, Bit>,
     removes: Signal<Local, Bit>,
+    queries: Signal<Local, Bit>,
     is_queue: Signal<Local, Bit>,
     keeps: Signal<Local, Bit>,
     finish: Signal<Local, Bit>,
@@ -148,6 +165,11 @@ impl CommandEngine {
             status: Signal::default(),
             object: Signal::default(),
             cfg: Signal::default(),
+            asked: Signal::default(),
+            qp_position: Signal::default(),
+            cq_position: Signal::default(),
+            eq_position: Signal::default(),
+            answer: Signal::default(),
             drained: Signal::default(),
             table: Constant::new(command_table()),
             beyond_qps: beyond(qps_log2),
@@ -158,6 +180,7 @@ impl CommandEngine {
             high: Ram::new(5),
             book: ObjectBook::new(qps_log2, cqs_log2, eqs_log2, mrs_log2),
             check: EntryCheck::new(eqs_log2),
+            answers: QueryAnswer::default(),
             phase: DFF::default(),
             cycle: DFF::default(),
             object_reg: DFF::default(),
@@ -189,6 +212,7 @@ impl CommandEngine {
             is_qp: Signal::default(),
             makes: Signal::default(),
             removes: Signal::default(),
+            queries: Signal::default(),
             is_queue: Signal::default(),
             keeps: Signal::default(),
             finish: Signal::default(),
@@ -241,7 +265,7 @@ impl Logic for CommandEngine {
             code,
             write
         );
-        clock!(self, clock, low, high, book, check);
+        clock!(self, clock, low, high, book, check, answers);
 
         // Registers of the host.
         self.low.wr_valid.next = self.host_write.val().low;
@@ -278,6 +302,7 @@ impl Logic for CommandEngine {
         self.book.index.next = self.index.q.val().get_bits::<14>(0);
         self.book.mr.next = self.index.q.val().get_bits::<16>(0);
         self.makes.next = self.command.q.val().get_bit(MAKES);
+        self.queries.next = self.command.q.val().get_bit(QUERIES);
         self.removes.next = self.command.q.val().get_bit(REMOVES);
         self.is_queue.next = (self.command.q.val().get_bits::<3>(OBJECT) == CQ)
             | (self.command.q.val().get_bits::<3>(OBJECT) == EQ);
@@ -353,7 +378,7 @@ impl Logic for CommandEngine {
             }
             Phase::Look => {
                 self.command.d.next = self.table.val().get_bits::<64>(
-                    (bit_cast::<10, 4>(self.opcode.q.val().get_bits::<4>(0)) << ENTRY_LOG2).index(),
+                    (bit_cast::<11, 5>(self.opcode.q.val().get_bits::<5>(0)) << ENTRY_LOG2).index(),
                 );
                 self.tables.d.next = self.command.q.val().get_bits::<20>(TABLES);
                 self.new_qp.d.next = self.book.qp.val();
@@ -375,9 +400,14 @@ impl Logic for CommandEngine {
                     } else if self.makes.val() & self.exists.q.val() {
                         self.code.d.next = EXISTS.into();
                         self.finish.next = true;
-                    } else if self.removes.val() & !self.exists.q.val() {
+                    } else if (self.removes.val() | self.queries.val())
+                        & !self.exists.q.val()
+                        & !self.is_qp.val()
+                    {
                         self.code.d.next = NO_OBJECT.into();
                         self.finish.next = true;
+                    } else if self.queries.val() {
+                        self.phase.d.next = Phase::Ask;
                     }
                 }
             }
@@ -416,6 +446,9 @@ impl Logic for CommandEngine {
                     }
                 }
             }
+            Phase::Ask => {
+                self.finish.next = self.cycle.q.val() == ASK_LATENCY;
+            }
             Phase::Search => {
                 self.cycle.d.next = 0.into();
                 if self.book.searched.val() {
@@ -448,6 +481,15 @@ impl Logic for CommandEngine {
                 self.finish.next = self.drained_seen.q.val();
             }
         }
+        self.asked.next = self.index.q.val().get_bits::<14>(0);
+        self.answers.take.next = (self.phase.q.val() == Phase::Ask) & self.finish.val();
+        self.answers.object.next = self.command.q.val().get_bits::<3>(OBJECT);
+        self.answers.qp.next = self.book.qp.val();
+        self.answers.cq.next = self.book.cq.val();
+        self.answers.qp_position.next = self.qp_position.val();
+        self.answers.cq_position.next = self.cq_position.val();
+        self.answers.eq_position.next = self.eq_position.val();
+        self.answer.next = self.answers.answer.val();
         self.book.new_qp.next = self.new_qp.q.val();
         self.book.new_cq.next = self.new_cq.q.val();
         self.book.write_qp.next = self.keeps.val() & self.is_qp.val();

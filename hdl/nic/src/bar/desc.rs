@@ -81,6 +81,8 @@ pub struct BarRead {
     pub status: Bit,
     /// The object register.
     pub object: Bit,
+    /// One of the words of an answer to a query.
+    pub answer: Bit,
     /// A counter.
     pub counter: Bit,
     /// Word of the region.
@@ -111,4 +113,36 @@ pub struct CqRecord {
     pub has_eq: Bit,
     /// That EQ.
     pub eq: Bits<7>,
+}
+
+/// Where a QP is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct QpPosition {
+    /// PSN after the highest one sent.
+    pub sq_psn: Bits<24>,
+    /// Oldest unacknowledged PSN.
+    pub una_psn: Bits<24>,
+    /// SQ producer index.
+    pub sq_posted: Bits<16>,
+    /// SQ index after the newest WQE begun.
+    pub sq_begun: Bits<16>,
+    /// SQ index of the oldest WQE that is not retired.
+    pub sq_oldest: Bits<16>,
+    /// RQ producer index.
+    pub rq_posted: Bits<16>,
+    /// RQ index of the next WQE.
+    pub rq_next: Bits<16>,
+}
+
+/// Where a CQ or EQ is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct QueuePosition {
+    /// It was full and has lost entries.
+    pub lost: Bit,
+    /// It is armed.
+    pub armed: Bit,
+    /// Running index of the next entry.
+    pub producer: Bits<24>,
+    /// Running index after the last entry that the host has taken out.
+    pub consumer: Bits<24>,
 }

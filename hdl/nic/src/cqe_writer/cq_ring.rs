@@ -1,6 +1,7 @@
 //! Producer side of the completion queues.
 
 use super::desc::{CqEvent, CqPlan, CqState, CqePlace};
+use crate::bar::desc::QueuePosition;
 use crate::bell_keeper::KeptBell;
 use crate::ring_cfg::{RingWrite, MORE, MORE_BITS};
 use ferroce_abi::cfg::{field_offset, CqCfg};
@@ -10,6 +11,7 @@ use ferroce_rtl::delay::Delay;
 use ferroce_rtl::desc::bar::CqBell;
 use ferroce_rtl::desc::rx::CqeJob;
 use ferroce_rtl::ram::{Ram, RAM_LATENCY};
+use ferroce_rtl::ram2::Ram2;
 use ferroce_rtl::rmw_ram::{RmwRam, RMW_LATENCY};
 use ferroce_rtl::stream::StreamIn;
 
@@ -42,13 +44,23 @@ pub struct CqRing {
     pub open: Signal<In, Bit>,
     /// A completion that has a slot, or an event.
     pub place: Signal<Out, CqePlace>,
+    /// CQ to look at for a query.
+    pub asked: Signal<In, Bits<14>>,
+    /// Where it is, three cycles later.
+    pub position: Signal<Out, QueuePosition>,
     /// A completion that has none.
     pub dropped: Signal<Out, Bit>,
     /// Index bits beyond the table.
     beyond: Constant<Bits<14>>,
     states: RmwRam<CqState>,
     rings: Ram<CqPlan>,
-    consumers: Ram<Bits<24>>,
+    consumers: Ram2<Bits<24>>,
+    /// A copy of the states, for queries.
+    shown: Ram<CqState>,
+    shown_write: DFF<Bit>,
+    shown_cq: DFF<Bits<14>>,
+    shown_state: DFF<CqState>,
+    asked_now: DFF<Bits<14>>,
     /// The plain RAMs are faster than the state's.
     ring_wait: Delay<CqPlan>,
     consumer_wait: Delay<Bits<24>>,
@@ -104,11 +116,18 @@ impl CqRing {
             job: StreamIn::default(),
             open: Signal::default(),
             place: Signal::default(),
+            asked: Signal::default(),
+            position: Signal::default(),
             dropped: Signal::default(),
             beyond: Constant::new((0x3FFF & !((1u64 << cqs_log2) - 1)).into()),
             states: RmwRam::new(cqs_log2),
             rings: Ram::new(cqs_log2),
-            consumers: Ram::new(cqs_log2),
+            consumers: Ram2::new(cqs_log2),
+            shown: Ram::new(cqs_log2),
+            shown_write: DFF::default(),
+            shown_cq: DFF::default(),
+            shown_state: DFF::default(),
+            asked_now: DFF::default(),
             ring_wait: Delay::new(RMW_LATENCY - RAM_LATENCY),
             consumer_wait: Delay::new(RMW_LATENCY - RAM_LATENCY),
             events: Delay::new(RMW_LATENCY),
@@ -188,10 +207,12 @@ impl Logic for CqRing {
             states,
             rings,
             consumers,
+            shown,
             ring_wait,
             consumer_wait,
             events
         );
+        dff_setup!(self, clock, shown_write, shown_cq, shown_state, asked_now);
 
         // One event every two cycles; configuration comes first.
         self.turn.d.next = !self.turn.q.val();
@@ -243,10 +264,10 @@ impl Logic for CqRing {
         self.states.rd_valid.next = self.valid.q.val();
         self.states.rd_addr.next = bit_cast::<20, 14>(self.event.q.val().cq);
         self.rings.rd_addr.next = bit_cast::<20, 14>(self.event.q.val().cq);
-        self.consumers.rd_addr.next = bit_cast::<20, 14>(self.event.q.val().cq);
+        self.consumers.rd0_addr.next = bit_cast::<20, 14>(self.event.q.val().cq);
         self.events.data_in.next = self.event.q.val();
         self.ring_wait.data_in.next = self.rings.rd_data.val();
-        self.consumer_wait.data_in.next = self.consumers.rd_data.val();
+        self.consumer_wait.data_in.next = self.consumers.rd0_data.val();
 
         // First cycle: differences.
         self.size_mask.next = !(Bits::<15>::from(0x7FFF)
@@ -317,6 +338,19 @@ impl Logic for CqRing {
         self.states.wr_valid.next = self.s1_valid.q.val() & !self.s1_unknown.q.val();
         self.states.wr_addr.next = bit_cast::<20, 14>(self.s1_event.q.val().cq);
         self.states.wr_data.next = self.next.val();
+        self.shown_write.d.next = self.s1_valid.q.val() & !self.s1_unknown.q.val();
+        self.shown_cq.d.next = self.s1_event.q.val().cq;
+        self.shown_state.d.next = self.next.val();
+        self.asked_now.d.next = self.asked.val();
+        self.shown.wr_valid.next = self.shown_write.q.val();
+        self.shown.wr_addr.next = bit_cast::<20, 14>(self.shown_cq.q.val());
+        self.shown.wr_data.next = self.shown_state.q.val();
+        self.shown.rd_addr.next = bit_cast::<20, 14>(self.asked_now.q.val());
+        self.consumers.rd1_addr.next = bit_cast::<20, 14>(self.asked_now.q.val());
+        self.position.next.lost = self.shown.rd_data.val().overrun;
+        self.position.next.armed = self.shown.rd_data.val().armed;
+        self.position.next.producer = self.shown.rd_data.val().producer;
+        self.position.next.consumer = self.consumers.rd1_data.val();
 
         self.out_place.d.next.write = self.is_job.val() & self.accept.val();
         self.out_place.d.next.event = self.s1_plan.q.val().has_eq

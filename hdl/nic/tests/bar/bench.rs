@@ -3,6 +3,7 @@
 use crate::common::{connected, random, settle};
 use ferroce_abi::mailbox::{Command, CommandStatus, MailboxState};
 use ferroce_abi::regs;
+use ferroce_nic::bar::desc::{QpPosition, QueuePosition};
 use ferroce_nic::bar::Bar;
 use ferroce_nic::NicConfig;
 use ferroce_rtl::desc::bar::{BarReq, CqBell, EqBell, QueueBell};
@@ -81,6 +82,14 @@ impl Bench {
         uut.eq_bell.ready.next = eq;
         let number = self.asked.pop_front().unwrap_or_default();
         uut.counter_value.next = Self::counter_value(number).into();
+        uut.qp_position.next = QpPosition {
+            sq_psn: 0xAB_CDEF.into(),
+            sq_posted: (uut.asked.val().to_u64() + 1).into(),
+            rq_next: 0x8001.into(),
+            ..QpPosition::default()
+        };
+        uut.cq_position.next = queue_position(uut.asked.val().to_u64());
+        uut.eq_position.next = queue_position(uut.asked.val().to_u64() + 100);
         uut.drained.next = self.drain == Some(0);
         self.drain = self.drain.and_then(|cycles| cycles.checked_sub(1));
         uut.clock.next = false.into();
@@ -197,10 +206,25 @@ impl Bench {
         self.execute(command as u32, object)
     }
 
+    /// The answer to the last query.
+    pub fn answer(&mut self) -> [u64; 4] {
+        [0, 8, 16, 24].map(|at| self.read64(regs::MAILBOX_OUT + at))
+    }
+
     pub fn fill_mailbox(&mut self) {
         for word in 0..32 {
             self.write64(regs::MAILBOX_IN + 8 * word, mailbox_word(word));
         }
+    }
+}
+
+/// Where a queue is, so that it can be told from others.
+fn queue_position(number: u64) -> QueuePosition {
+    QueuePosition {
+        lost: false,
+        armed: true,
+        producer: (0x80_0000 + number).into(),
+        consumer: number.into(),
     }
 }
 

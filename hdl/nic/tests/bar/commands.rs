@@ -20,7 +20,7 @@ fn every_command_writes_its_tables_from_its_blocks() {
         let eq = bench.command(Command::CreateEq, 0, &[good_eq()]);
         let cq = bench.command(Command::CreateCq, CQN, &[good_cq(None)]);
         assert_eq!((eq, cq), (CommandStatus::Ok, CommandStatus::Ok));
-        for command in Command::ALL {
+        for command in Command::ALL.into_iter().filter(|c| !c.queries()) {
             let object = match command.object() {
                 Object::Port => 0,
                 Object::Qp => 5,
@@ -87,7 +87,7 @@ fn a_mailbox_half_keeps_the_other_half() {
 fn refused_commands_change_nothing_and_say_why() {
     on_big_stack(|| {
         let mut bench = Bench::new();
-        for opcode in [0, 14, 15, 16, 17, 0x81, 0xFF] {
+        for opcode in [0, 18, 31, 32, 33, 0x81, 0xFF] {
             assert_eq!(
                 bench.execute(opcode, 0),
                 CommandStatus::BadOpcode,
@@ -133,7 +133,7 @@ fn qp_states_follow_the_state_machine() {
             let state = &mut states[qp as usize];
             if command.from().contains(state) {
                 assert_eq!(status, CommandStatus::Ok, "{command:?} in {state:?}");
-                *state = command.to().expect("a QP command");
+                *state = command.to().unwrap_or(*state);
                 accepted += 1;
             } else {
                 assert_eq!(status, CommandStatus::BadState, "{command:?} in {state:?}");

@@ -2,7 +2,9 @@
 
 use crate::bench::Bench;
 use crate::entries::{good_cq, good_entries, Entry};
-use ferroce_abi::cfg::{field_offset, CompleterCfg, EqCfg, RingCfg, SenderCfg, Table};
+use ferroce_abi::cfg::{
+    field_offset, CompleterCfg, EqCfg, QpInfo, QueueInfo, RingCfg, SenderCfg, Table,
+};
 use ferroce_abi::mailbox::{Command, CommandStatus, MailboxState, Object, QpState};
 use ferroce_emit::on_big_stack;
 use rand::Rng;
@@ -61,6 +63,7 @@ impl Model {
         }
         match command.makes() {
             Some(true) if exists => return CommandStatus::Exists,
+            None if command.queries() && !exists => return CommandStatus::NoObject,
             Some(false) if !exists => return CommandStatus::NoObject,
             _ => {}
         }
@@ -104,6 +107,37 @@ impl Model {
         CommandStatus::Ok
     }
 
+    /// Compares the answer to a query.
+    fn check_answer(&self, command: Command, object: u32, answer: Entry) {
+        let number = object + if command == Command::QueryEq { 100 } else { 0 };
+        let eq = self.cqs.get(&object).copied();
+        match command {
+            Command::QueryQp => {
+                let uses = self.uses.get(&object).copied().unwrap_or_default();
+                let info = QpInfo::from_bits(&answer);
+                assert_eq!(info.state, self.state(object) as u8);
+                let cqs = [(info.has_recv, info.recv_cq), (info.has_send, info.send_cq)]
+                    .map(|(has, cq)| has.then_some(u32::from(cq)));
+                assert_eq!(cqs, [uses.recv, uses.send]);
+                assert_eq!(
+                    (info.sq_psn, u32::from(info.sq_posted), info.rq_next),
+                    (0xAB_CDEF, object + 1, 0x8001)
+                );
+            }
+            Command::QueryCq | Command::QueryEq => {
+                let info = QueueInfo::from_bits(&answer);
+                assert_eq!(
+                    (info.lost, info.armed, info.producer, info.consumer),
+                    (false, true, 0x80_0000 + number, number)
+                );
+                if command == Command::QueryCq {
+                    assert_eq!(info.has_eq.then_some(u32::from(info.eq)), eq);
+                }
+            }
+            _ => assert_eq!(answer, [0; 4]),
+        }
+    }
+
     fn carry_out(&mut self, command: Command, object: u32, cq: u32, eq: u32) {
         if let Some(to) = command.to() {
             self.states.insert(object, to);
@@ -142,6 +176,9 @@ fn clear(entry: &mut Entry, offset: usize, width: usize) {
 
 /// Makes one of the entries wrong, if it can be.
 fn spoil(bench: &mut Bench, command: Command, entries: &mut [Entry]) -> Option<usize> {
+    if entries.is_empty() {
+        return None;
+    }
     let block = bench.rng.gen_range(0..entries.len());
     let entry = &mut entries[block];
     let on = entry[0] & 1 == 1;
@@ -212,6 +249,9 @@ fn random_commands_end_as_the_model_says() {
                 0
             };
             assert_eq!(bench.cfg.len(), writes, "{command:?}");
+            if status == CommandStatus::Ok && command.queries() {
+                model.check_answer(command, object, bench.answer());
+            }
             *ends.entry(status).or_default() += 1;
         }
         for status in [
