@@ -37,8 +37,8 @@ const QUEUE_PRODUCER: u64 = queue("producer");
 const QUEUE_CONSUMER: u64 = queue("consumer");
 const QUEUE_HAS_EQ: u64 = queue("has_eq");
 const QUEUE_EQ: u64 = queue("eq");
-/// Bits of an answer.
-pub const ANSWER_BITS: usize = 192;
+/// Bits of an answer: four words.
+pub const ANSWER_BITS: usize = 256;
 const _: () = assert!(bits_of(QpInfo::FIELDS) <= ANSWER_BITS);
 const _: () = assert!(bits_of(QueueInfo::FIELDS) <= ANSWER_BITS);
 
@@ -78,27 +78,27 @@ impl Logic for QueryAnswer {
         if self.take.val() {
             self.kept.d.next = 0.into();
             if self.object.val() == QP {
-                self.kept.d.next = (bit_cast::<192, 3>(self.qp.val().state) << QP_STATE)
-                    | (bit_cast::<192, 1>(self.qp.val().has_recv.into()) << QP_HAS_RECV)
-                    | (bit_cast::<192, 14>(self.qp.val().recv_cq) << QP_RECV_CQ)
-                    | (bit_cast::<192, 1>(self.qp.val().has_send.into()) << QP_HAS_SEND)
-                    | (bit_cast::<192, 14>(self.qp.val().send_cq) << QP_SEND_CQ)
-                    | (bit_cast::<192, 24>(self.qp_position.val().sq_psn) << QP_SQ_PSN)
-                    | (bit_cast::<192, 24>(self.qp_position.val().una_psn) << QP_UNA_PSN)
-                    | (bit_cast::<192, 16>(self.qp_position.val().sq_posted) << QP_SQ_POSTED)
-                    | (bit_cast::<192, 16>(self.qp_position.val().sq_begun) << QP_SQ_BEGUN)
-                    | (bit_cast::<192, 16>(self.qp_position.val().sq_oldest) << QP_SQ_OLDEST)
-                    | (bit_cast::<192, 16>(self.qp_position.val().rq_posted) << QP_RQ_POSTED)
-                    | (bit_cast::<192, 16>(self.qp_position.val().rq_next) << QP_RQ_NEXT);
+                self.kept.d.next = (bit_cast::<256, 3>(self.qp.val().state) << QP_STATE)
+                    | (bit_cast::<256, 1>(self.qp.val().has_recv.into()) << QP_HAS_RECV)
+                    | (bit_cast::<256, 14>(self.qp.val().recv_cq) << QP_RECV_CQ)
+                    | (bit_cast::<256, 1>(self.qp.val().has_send.into()) << QP_HAS_SEND)
+                    | (bit_cast::<256, 14>(self.qp.val().send_cq) << QP_SEND_CQ)
+                    | (bit_cast::<256, 24>(self.qp_position.val().sq_psn) << QP_SQ_PSN)
+                    | (bit_cast::<256, 24>(self.qp_position.val().una_psn) << QP_UNA_PSN)
+                    | (bit_cast::<256, 16>(self.qp_position.val().sq_posted) << QP_SQ_POSTED)
+                    | (bit_cast::<256, 16>(self.qp_position.val().sq_begun) << QP_SQ_BEGUN)
+                    | (bit_cast::<256, 16>(self.qp_position.val().sq_oldest) << QP_SQ_OLDEST)
+                    | (bit_cast::<256, 16>(self.qp_position.val().rq_posted) << QP_RQ_POSTED)
+                    | (bit_cast::<256, 16>(self.qp_position.val().rq_next) << QP_RQ_NEXT);
             } else if (self.object.val() == CQ) | (self.object.val() == EQ) {
-                self.kept.d.next = (bit_cast::<192, 1>(self.queue.val().lost.into()) << QUEUE_LOST)
-                    | (bit_cast::<192, 1>(self.queue.val().armed.into()) << QUEUE_ARMED)
-                    | (bit_cast::<192, 24>(self.queue.val().producer) << QUEUE_PRODUCER)
-                    | (bit_cast::<192, 24>(self.queue.val().consumer) << QUEUE_CONSUMER)
-                    | (bit_cast::<192, 1>(
+                self.kept.d.next = (bit_cast::<256, 1>(self.queue.val().lost.into()) << QUEUE_LOST)
+                    | (bit_cast::<256, 1>(self.queue.val().armed.into()) << QUEUE_ARMED)
+                    | (bit_cast::<256, 24>(self.queue.val().producer) << QUEUE_PRODUCER)
+                    | (bit_cast::<256, 24>(self.queue.val().consumer) << QUEUE_CONSUMER)
+                    | (bit_cast::<256, 1>(
                         (self.cq.val().has_eq & (self.object.val() == CQ)).into(),
                     ) << QUEUE_HAS_EQ)
-                    | (bit_cast::<192, 7>(self.cq.val().eq) << QUEUE_EQ);
+                    | (bit_cast::<256, 7>(self.cq.val().eq) << QUEUE_EQ);
             }
         }
         self.answer.next = self.kept.q.val();
