@@ -226,7 +226,7 @@ impl Logic for Nic {
         self.view.qp.next = self.bar.asked.val();
         self.cqes.asked.next = self.bar.asked.val();
         self.events.asked.next = self.bar.asked.val().get_bits::<7>(0);
-        self.bar.qp_position.next = self.view.view.val();
+        self.bar.qp_position.next = self.view.shown.val();
         self.bar.cq_position.next = self.cqes.position.val();
         self.bar.eq_position.next = self.events.position.val();
         self.view.sender.next = self.tx.publish.val();

@@ -35,7 +35,7 @@ pub struct QpView {
     /// QP to look at.
     pub qp: Signal<In, Bits<14>>,
     /// Where it is, three cycles later.
-    pub view: Signal<Out, QpPosition>,
+    pub shown: Signal<Out, QpPosition>,
     sent: Ram<SentUpTo>,
     oldest: Ram<SentUpTo>,
     sq_posted: Ram<Bits<16>>,
@@ -111,13 +111,13 @@ impl Logic for QpView {
         self.sq_posted.rd_addr.next = bit_cast::<20, 14>(self.qp_now.q.val());
         self.rq_posted.rd_addr.next = bit_cast::<20, 14>(self.qp_now.q.val());
         self.rq_next.rd_addr.next = bit_cast::<20, 14>(self.qp_now.q.val());
-        self.view.next.sq_psn = self.sent.rd_data.val().psn;
-        self.view.next.una_psn = self.oldest.rd_data.val().psn;
-        self.view.next.sq_posted = self.sq_posted.rd_data.val();
-        self.view.next.sq_begun = self.sent.rd_data.val().wqe;
-        self.view.next.sq_oldest = self.oldest.rd_data.val().wqe;
-        self.view.next.rq_posted = self.rq_posted.rd_data.val();
-        self.view.next.rq_next = self.rq_next.rd_data.val();
+        self.shown.next.sq_psn = self.sent.rd_data.val().psn;
+        self.shown.next.una_psn = self.oldest.rd_data.val().psn;
+        self.shown.next.sq_posted = self.sq_posted.rd_data.val();
+        self.shown.next.sq_begun = self.sent.rd_data.val().wqe;
+        self.shown.next.sq_oldest = self.oldest.rd_data.val().wqe;
+        self.shown.next.rq_posted = self.rq_posted.rd_data.val();
+        self.shown.next.rq_next = self.rq_next.rd_data.val();
     }
 }
 

@@ -81,6 +81,8 @@ pub struct Bench {
     pub shortest: u64,
     /// The host takes no writes.
     pub deaf: bool,
+    /// Queues that are gone, with nothing of theirs left.
+    pub gone: usize,
     /// The host has armed queues whose events were under way: one more may come.
     pub eager: bool,
 }
@@ -105,6 +107,7 @@ impl Bench {
             eqe_dropped: 0,
             shortest: u64::MAX,
             deaf: false,
+            gone: 0,
             eager: false,
         };
         for vector in 0..EQS as u64 {
@@ -318,6 +321,7 @@ impl Bench {
         assert!(!writer.dropped.val(), "a CQE was dropped");
         self.eqe_written += usize::from(path.written.val());
         self.eqe_dropped += usize::from(path.dropped.val());
+        self.gone += usize::from(path.gone.val());
         let beat = match taken {
             0 if writer.write.valid.val() => Some(writer.write.data.val()),
             1 if path.write.valid.val() => Some(path.write.data.val()),
