@@ -8,8 +8,8 @@ pub mod command_table;
 pub mod desc;
 pub mod entry_check;
 pub mod ident;
-pub mod push_buffer;
 pub mod object_book;
+pub mod push_buffer;
 pub mod query_answer;
 
 use crate::config::NicConfig;

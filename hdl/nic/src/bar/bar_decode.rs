@@ -3,7 +3,8 @@
 use super::desc::{BarRead, BellWrite, MailboxWrite, PushWrite};
 use ferroce_abi::regs::{
     doorbell::FLAG, QueueDoorbell, COMMAND, COMMAND_OBJECT, COUNTERS, CQ_ARM, CQ_DOORBELL,
-    DOORBELLS, DOORBELL_PAGE, EQ_DOORBELL, MAGIC, MAILBOX_IN, MAILBOX_OUT, PUSH, RQ_DOORBELL, SQ_DOORBELL,
+    DOORBELLS, DOORBELL_PAGE, EQ_DOORBELL, MAGIC, MAILBOX_IN, MAILBOX_OUT, PUSH, RQ_DOORBELL,
+    SQ_DOORBELL,
 };
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::bar::BarReq;
