@@ -4,15 +4,8 @@
 //! the `k`-th table of [`Command::tables`], at the index in the object register.
 //!
 //! Checks, in this order: another command is running ([`CommandStatus::Busy`], the new one is lost), the opcode is
-//! unknown, the index is outside its table, a QP is not in a state of [`Command::from`], the object exists or does not against [`Command::makes`]; then
-//! block by block a field is out of range, a CQ or EQ that the block names does not exist; at last the object is in use. A refused command
+//! unknown, the index is outside its table, a QP is not in a state of [`Command::from`]. A refused command
 //! changes nothing.
-//!
-//! Ranges: rings begin at multiples of 4096 and have 2 to 2^15 entries, path MTUs are 256 to 4096 bytes, an EQ's vector is one of the card's; CQs, EQs and
-//! regions are made enabled and taken away disabled. Everything is checked of what is enabled only. A QP uses its receive CQ from INIT on and its send CQ from RTS (or ERR) on, until it is
-//! in RESET; a CQ uses its EQ, and so does the port that of [`Command::SetAsyncEq`]. A memory region is never in use: who accesses it later is refused.
-//!
-//! [`Command::DestroyCq`] and [`Command::DestroyEq`] end when no write to the ring is in the card any more.
 
 use crate::cfg::{Table, ENTRY_BYTES, ENTRY_WORDS};
 use serde::Serialize;
@@ -66,7 +59,7 @@ pub enum Object {
 pub enum Command {
     /// Sets the port's addresses.
     SetPort = 1,
-    /// Makes a CQ; its indices become 0.
+    /// Makes a CQ, or replaces it: its indices become 0.
     CreateCq = 2,
     /// Disables a CQ.
     DestroyCq = 3,
@@ -84,25 +77,15 @@ pub enum Command {
     QpToErr = 9,
     /// To RESET: everything is forgotten, nothing is flushed.
     QpToReset = 10,
-    /// Makes an EQ; its indices become 0.
+    /// Makes an EQ, or replaces it: its indices become 0.
     CreateEq = 11,
     /// Disables an EQ: events for it are dropped and counted.
     DestroyEq = 12,
-    /// Chooses the EQ for events of QPs, or none.
-    SetAsyncEq = 13,
-    /// Where a QP is: [`crate::cfg::QpInfo`].
-    QueryQp = 14,
-    /// Where a CQ is: [`crate::cfg::QueueInfo`].
-    QueryCq = 15,
-    /// Where an EQ is: [`crate::cfg::QueueInfo`].
-    QueryEq = 16,
-    /// Whether a memory region exists; there is no answer but the status.
-    QueryMr = 17,
 }
 
 impl Command {
     /// All commands, ascending.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 12] = [
         Self::SetPort,
         Self::CreateCq,
         Self::DestroyCq,
@@ -115,11 +98,6 @@ impl Command {
         Self::QpToReset,
         Self::CreateEq,
         Self::DestroyEq,
-        Self::SetAsyncEq,
-        Self::QueryQp,
-        Self::QueryCq,
-        Self::QueryEq,
-        Self::QueryMr,
     ];
 
     /// From the opcode register.
@@ -130,16 +108,15 @@ impl Command {
     /// What the object register names.
     pub const fn object(self) -> Object {
         match self {
-            Self::SetPort | Self::SetAsyncEq => Object::Port,
-            Self::CreateCq | Self::DestroyCq | Self::QueryCq => Object::Cq,
-            Self::CreateEq | Self::DestroyEq | Self::QueryEq => Object::Eq,
-            Self::RegMr | Self::DeregMr | Self::QueryMr => Object::Mr,
+            Self::SetPort => Object::Port,
+            Self::CreateCq | Self::DestroyCq => Object::Cq,
+            Self::CreateEq | Self::DestroyEq => Object::Eq,
+            Self::RegMr | Self::DeregMr => Object::Mr,
             Self::QpResetToInit
             | Self::QpInitToRtr
             | Self::QpRtrToRts
             | Self::QpToErr
-            | Self::QpToReset
-            | Self::QueryQp => Object::Qp,
+            | Self::QpToReset => Object::Qp,
         }
     }
 
@@ -149,8 +126,6 @@ impl Command {
     pub const fn tables(self) -> &'static [Table] {
         match self {
             Self::SetPort => &[Table::Port],
-            Self::SetAsyncEq => &[Table::Async],
-            Self::QueryQp | Self::QueryCq | Self::QueryEq | Self::QueryMr => &[],
             Self::CreateCq | Self::DestroyCq => &[Table::Cq],
             Self::CreateEq | Self::DestroyEq => &[Table::Eq],
             Self::RegMr | Self::DeregMr => &[Table::Mr],
@@ -168,33 +143,6 @@ impl Command {
         }
     }
 
-    /// Whether the command makes its object or takes it away; `None` when it does neither.
-    pub const fn makes(self) -> Option<bool> {
-        match self {
-            Self::CreateCq | Self::CreateEq | Self::RegMr => Some(true),
-            Self::DestroyCq | Self::DestroyEq | Self::DeregMr => Some(false),
-            Self::SetPort
-            | Self::SetAsyncEq
-            | Self::QpResetToInit
-            | Self::QpInitToRtr
-            | Self::QpRtrToRts
-            | Self::QpToErr
-            | Self::QpToReset
-            | Self::QueryQp
-            | Self::QueryCq
-            | Self::QueryEq
-            | Self::QueryMr => None,
-        }
-    }
-
-    /// Whether the command only asks for its object, which must exist. The answer stands in [`crate::regs::MAILBOX_OUT`] from its end until the next query.
-    pub const fn queries(self) -> bool {
-        matches!(
-            self,
-            Self::QueryQp | Self::QueryCq | Self::QueryEq | Self::QueryMr
-        )
-    }
-
     /// QP states in which the command is allowed; empty for commands that name no QP.
     pub const fn from(self) -> &'static [QpState] {
         match self {
@@ -202,18 +150,14 @@ impl Command {
             Self::QpInitToRtr => &[QpState::Init],
             Self::QpRtrToRts => &[QpState::Rtr],
             Self::QpToErr => &[QpState::Init, QpState::Rtr, QpState::Rts, QpState::Err],
-            Self::QpToReset | Self::QueryQp => &QpState::ALL,
+            Self::QpToReset => &QpState::ALL,
             Self::SetPort
-            | Self::SetAsyncEq
             | Self::CreateCq
             | Self::DestroyCq
             | Self::CreateEq
             | Self::DestroyEq
             | Self::RegMr
-            | Self::DeregMr
-            | Self::QueryCq
-            | Self::QueryEq
-            | Self::QueryMr => &[],
+            | Self::DeregMr => &[],
         }
     }
 
@@ -226,17 +170,12 @@ impl Command {
             Self::QpToErr => Some(QpState::Err),
             Self::QpToReset => Some(QpState::Reset),
             Self::SetPort
-            | Self::SetAsyncEq
             | Self::CreateCq
             | Self::DestroyCq
             | Self::CreateEq
             | Self::DestroyEq
             | Self::RegMr
-            | Self::DeregMr
-            | Self::QueryQp
-            | Self::QueryCq
-            | Self::QueryEq
-            | Self::QueryMr => None,
+            | Self::DeregMr => None,
         }
     }
 }
@@ -260,32 +199,16 @@ pub enum CommandStatus {
     /// A command was still running; the new one was ignored.
     #[error("another command was still running")]
     Busy = 4,
-    /// A QP uses the CQ, or a CQ or the port uses the EQ.
-    #[error("the object is in use")]
-    InUse = 5,
-    /// The object does not exist, or a CQ or EQ that the command names.
-    #[error("the object, or a queue that the command names, does not exist")]
-    NoObject = 6,
-    /// A field of an entry is out of range.
-    #[error("an argument is out of range: ring address or size, path MTU, vector")]
-    BadArgument = 7,
-    /// The object exists already.
-    #[error("the object exists already")]
-    Exists = 8,
 }
 
 impl CommandStatus {
     /// All codes, ascending.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 5] = [
         Self::Ok,
         Self::BadOpcode,
         Self::BadIndex,
         Self::BadState,
         Self::Busy,
-        Self::InUse,
-        Self::NoObject,
-        Self::BadArgument,
-        Self::Exists,
     ];
 
     /// From the status register's code.
@@ -361,13 +284,11 @@ mod tests {
         for command in Command::ALL {
             let is_qp = command.object() == Object::Qp;
             assert_eq!(!command.from().is_empty(), is_qp, "{command:?}");
-            let moves = is_qp && !command.queries();
-            assert_eq!(command.to().is_some(), moves, "{command:?}");
-            assert_eq!(command.tables().is_empty(), command.queries());
+            assert_eq!(command.to().is_some(), is_qp, "{command:?}");
             assert_eq!(Command::from_opcode(command as u32), Some(command));
         }
         assert_eq!(Command::from_opcode(0), None);
-        assert_eq!(Command::from_opcode(18), None);
+        assert_eq!(Command::from_opcode(13), None);
     }
 
     #[test]

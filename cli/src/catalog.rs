@@ -50,11 +50,6 @@ const SUMMARIES: &[(&str, &str)] = &[
         "payload, completions and events into one stream of writes",
     ),
     ("Arb2", "takes turns between two sources"),
-    ("Drain", "tells when accesses under way have ended"),
-    (
-        "InlineReader",
-        "hands payload out of WQEs to the frames that carry it",
-    ),
     ("Mac100g", "Ethernet side: clock crossings, FCS, padding"),
     ("RoceTx", "transmit side: scheduler to frames with ICRC"),
     (
@@ -114,16 +109,6 @@ const SUMMARIES: &[(&str, &str)] = &[
     (
         "RegionWriter",
         "makes and removes memory regions while accesses are under way",
-    ),
-    (
-        "BellKeeper",
-        "keeps the newest doorbell of each queue until it can be handled",
-    ),
-    ("QpEvents", "tells of QPs that failed"),
-    ("QpView", "where each QP is, for queries"),
-    (
-        "WriteDrain",
-        "waits until the writes to a removed queue have left the card",
     ),
     ("CqeWriter", "writes completions into rings in host memory"),
     (

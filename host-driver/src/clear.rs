@@ -4,28 +4,19 @@ use crate::device::Capabilities;
 use crate::error::Error;
 use crate::mailbox::Mailbox;
 use ferroce_abi::cfg::{
-    AsyncCfg, CompleterCfg, CqCfg, EqCfg, FieldOverflow, MrCfg, ResponderCfg, RingCfg, SenderCfg,
-    ENTRY_WORDS,
+    CompleterCfg, CqCfg, EqCfg, FieldOverflow, MrCfg, ResponderCfg, RingCfg, SenderCfg, ENTRY_WORDS,
 };
 use ferroce_abi::limits::FIRST_QPN;
-use ferroce_abi::mailbox::{Command, CommandStatus, Request};
+use ferroce_abi::mailbox::{Command, Request};
 
-/// Moves all QPs to RESET, then disables all regions, CQs and EQs that there are.
+/// Moves all QPs to RESET, then disables all regions, CQs and EQs.
 pub(crate) fn clear(mailbox: &Mailbox, caps: &Capabilities) -> Result<(), Error> {
     let run = |command, object, entries: &[[u64; ENTRY_WORDS]]| {
-        let ran = mailbox.run(&Request {
+        mailbox.run(&Request {
             command,
             object,
             entries: entries.to_vec(),
-        });
-        match ran {
-            // What was not left there need not be taken away.
-            Err(Error::CommandRefused {
-                status: CommandStatus::NoObject,
-                ..
-            }) => Ok(()),
-            other => other,
-        }
+        })
     };
     let stopped = stopped_qp()?;
     for qpn in FIRST_QPN..caps.qps {
@@ -38,9 +29,6 @@ pub(crate) fn clear(mailbox: &Mailbox, caps: &Capabilities) -> Result<(), Error>
     let queue = [CqCfg::default().to_bits()?];
     for cqn in 0..caps.cqs {
         run(Command::DestroyCq, cqn, &queue)?;
-    }
-    if caps.eqs > 0 {
-        run(Command::SetAsyncEq, 0, &[AsyncCfg::default().to_bits()?])?;
     }
     let events = [EqCfg::default().to_bits()?];
     for eqn in 0..caps.eqs {

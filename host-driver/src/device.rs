@@ -6,14 +6,13 @@ use crate::cq::Cq;
 use crate::eq::{Eq, EqAttr};
 use crate::error::{check_range, Error};
 use crate::ids::IdPool;
-use crate::lock::lock;
 use crate::mailbox::Mailbox;
 use crate::mr::MrPool;
 use crate::page::DoorbellPage;
 use crate::pd::Pd;
 use crate::platform::{Bar, DmaMemory};
 use crate::port::PortAddress;
-use ferroce_abi::cfg::{mac_bits, AsyncCfg, PortCfg, ENTRY_WORDS};
+use ferroce_abi::cfg::{mac_bits, PortCfg, ENTRY_WORDS};
 use ferroce_abi::limits::{
     Pmtu, CQ_BITS, EQ_BITS, FIRST_QPN, MR_BITS, PD_BITS, QP_BITS, RING_ALIGN, WQE_SGES,
 };
@@ -133,8 +132,6 @@ pub(crate) struct Shared {
     mailbox: Mailbox,
     /// Held from the first word of a push to its doorbell: pages are shared by threads.
     pub(crate) pushing: Mutex<()>,
-    /// The EQ of the QPs' events; the lock is held while it is changed.
-    async_eq: Mutex<Option<u8>>,
     port: RwLock<Option<PortAddress>>,
 }
 
@@ -153,34 +150,6 @@ impl Shared {
             object,
             entries: entries.to_vec(),
         })
-    }
-
-    /// Asks the card for an object.
-    pub(crate) fn query(&self, command: Command, object: u32) -> Result<[u64; ENTRY_WORDS], Error> {
-        self.mailbox.ask(&Request {
-            command,
-            object,
-            entries: Vec::new(),
-        })
-    }
-
-    /// Tells the card where the QPs' events go.
-    fn write_async_eq(&self, eqn: Option<u8>) -> Result<(), Error> {
-        let entry = AsyncCfg {
-            enabled: eqn.is_some(),
-            eq: eqn.unwrap_or(0),
-        };
-        self.command(Command::SetAsyncEq, 0, &[entry.to_bits()?])
-    }
-
-    /// The EQ goes away: if it takes the QPs' events, it does so no more.
-    pub(crate) fn leave_async_eq(&self, eqn: u8) -> Result<(), Error> {
-        let mut now = lock(&self.async_eq);
-        if *now == Some(eqn) {
-            self.write_async_eq(None)?;
-            *now = None;
-        }
-        Ok(())
     }
 
     /// Zeroed memory for a ring of `2^log_size` entries.
@@ -258,7 +227,6 @@ impl Device {
                 pages: IdPool::new("doorbell pages", 1..regs::DOORBELL_PAGES as u32),
                 mrs: MrPool::new(caps.mrs),
                 pushing: Mutex::default(),
-                async_eq: Mutex::new(None),
                 port: RwLock::new(None),
             }),
         })
@@ -341,23 +309,6 @@ impl Device {
     /// [`Error::OtherDevice`] for a page of another card, command errors.
     pub fn create_eq(&self, attr: EqAttr, page: Option<&DoorbellPage>) -> Result<Eq, Error> {
         Eq::new(&self.shared, attr, page)
-    }
-
-    /// Sends the events of all QPs to `eq`, or to none, which is so at the beginning: [`Event::QpFatal`](crate::Event::QpFatal) and the like. When the
-    /// EQ is dropped, there is none again. Of several events of a QP that wait for a host that takes no writes, the newest is told.
-    ///
-    /// # Errors
-    /// [`Error::Unsupported`] by a card without events, [`Error::OtherDevice`], command errors.
-    pub fn set_async_eq(&self, eq: Option<&Eq>) -> Result<(), Error> {
-        self.shared.caps.need(feature::EVENTS)?;
-        if eq.is_some_and(|eq| !eq.shared.is_of(&self.shared)) {
-            return Err(Error::OtherDevice { what: "EQ" });
-        }
-        let mut now = lock(&self.shared.async_eq);
-        let eqn = eq.map(|eq| eq.shared.eqn);
-        self.shared.write_async_eq(eqn)?;
-        *now = eqn;
-        Ok(())
     }
 
     /// A doorbell page of its own, for the queues of one process.

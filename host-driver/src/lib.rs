@@ -101,7 +101,6 @@ pub use port::PortAddress;
 pub use qp::{InitAttr, Qp, QpBuilder, RtrAttr, RtsAttr};
 pub use wr::{RecvWr, Remote, SendOp, SendWr};
 
-pub use ferroce_abi::cfg::{QpInfo, QueueInfo};
 pub use ferroce_abi::cqe::{Status, WcOpcode};
 pub use ferroce_abi::headers::Mac;
 pub use ferroce_abi::limits::Pmtu;

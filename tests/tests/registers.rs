@@ -82,7 +82,7 @@ fn commands_that_are_refused() -> Result<()> {
     );
     for (opcode, object, status) in [
         (0, qpn, bad_opcode),
-        (18, qpn, bad_opcode),
+        (13, qpn, bad_opcode),
         (0xff, qpn, bad_opcode),
         (Command::QpToReset as u32, 16, bad_index),
         (Command::QpToReset as u32, 0x4000 | qpn, bad_index),

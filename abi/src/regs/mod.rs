@@ -59,7 +59,7 @@ pub const COMMAND_STATUS: u64 = 0x0044;
 pub const COMMAND_OBJECT: u64 = 0x0048;
 /// First byte of the mailbox, 256 bytes.
 pub const MAILBOX_IN: u64 = 0x0100;
-/// First byte of the answer to a query, 32 bytes; 256 bytes are kept for answers.
+/// First byte of the room kept for answers of commands, 256 bytes; no command of this version has one.
 pub const MAILBOX_OUT: u64 = 0x0200;
 /// First counter, see [`Counter`].
 pub const COUNTERS: u64 = 0x0400;
@@ -311,7 +311,7 @@ pub const REGISTERS: &[Register] = &[
         width: 64,
         count: mailbox::BYTES as u64 / 8,
         rights: Rights::Ro,
-        doc: "answer to the last query, 32 bytes; the rest is kept for longer answers and reads 0",
+        doc: "kept for answers of commands; reads 0",
     },
     Register {
         name: "COUNTERS",

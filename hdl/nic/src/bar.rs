@@ -6,17 +6,14 @@ pub mod bell_gate;
 pub mod command_engine;
 pub mod command_table;
 pub mod desc;
-pub mod entry_check;
 pub mod ident;
-pub mod object_book;
 pub mod push_buffer;
-pub mod query_answer;
 
 use crate::config::NicConfig;
 use bar_decode::{BarDecode, DECODE_LATENCY};
 use bell_gate::BellGate;
 use command_engine::CommandEngine;
-use desc::{BarRead, LineWrite, QpPosition, QueuePosition};
+use desc::{BarRead, LineWrite};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
 use ferroce_rtl::desc::bar::{BarReq, BarResp, CqBell, EqBell, QueueBell};
@@ -45,16 +42,6 @@ pub struct Bar {
     pub cfg_wait: Signal<In, Bit>,
     /// Configuration bus.
     pub cfg: Signal<Out, CfgWrite>,
-    /// Object of the command that runs.
-    pub asked: Signal<Out, Bits<14>>,
-    /// Where the QP `asked` is, at most [`command_engine::ASK_LATENCY`] cycles later.
-    pub qp_position: Signal<In, QpPosition>,
-    /// Where the CQ is.
-    pub cq_position: Signal<In, QueuePosition>,
-    /// Where the EQ is.
-    pub eq_position: Signal<In, QueuePosition>,
-    /// The CQ or EQ that was taken away last has no write in the card any more.
-    pub drained: Signal<In, Bit>,
     /// Doorbells of SQs.
     pub sq_bell: StreamOut<QueueBell>,
     /// Doorbells of RQs.
@@ -97,11 +84,6 @@ impl Bar {
             answer: StreamOut::default(),
             cfg_wait: Signal::default(),
             cfg: Signal::default(),
-            asked: Signal::default(),
-            qp_position: Signal::default(),
-            cq_position: Signal::default(),
-            eq_position: Signal::default(),
-            drained: Signal::default(),
             sq_bell: StreamOut::default(),
             rq_bell: StreamOut::default(),
             cq_bell: StreamOut::default(),
@@ -151,11 +133,6 @@ impl Logic for Bar {
         self.engine.host_write.next = self.decode.host_write.val();
         self.engine.wait.next = self.cfg_wait.val();
         self.cfg.next = self.engine.cfg.val();
-        self.asked.next = self.engine.asked.val();
-        self.engine.qp_position.next = self.qp_position.val();
-        self.engine.cq_position.next = self.cq_position.val();
-        self.engine.eq_position.next = self.eq_position.val();
-        self.engine.drained.next = self.drained.val();
         self.bells.bell.next = self.decode.bell.val();
         self.bells.push.next = self.decode.push.val();
         self.push_line.next = self.bells.line.val();
@@ -182,10 +159,6 @@ impl Logic for Bar {
             self.shown.next = bit_cast::<64, 32>(self.engine.status.val()) << 32;
         } else if self.read.val().object {
             self.shown.next = bit_cast::<64, 32>(self.engine.object.val());
-        } else if self.read.val().answer {
-            self.shown.next = self.engine.answer.val().get_bits::<64>(
-                (bit_cast::<8, 2>(self.read.val().word.get_bits::<2>(0)) << 6).index(),
-            );
         } else if self.read.val().counter {
             self.shown.next = self.counter_value.val();
         }

@@ -3,9 +3,8 @@
 pub mod desc;
 pub mod eq_measure;
 
-use crate::bar::desc::QueuePosition;
 use crate::ring_cfg::{RingCfgPort, MORE, MORE_BITS};
-use desc::{EqPlan, EqState, EventJob, QUEUE_GONE};
+use desc::{EqPlan, EqState, EventJob};
 use eq_measure::EqMeasure;
 use ferroce_abi::cfg::{field_offset, EqCfg};
 use ferroce_abi::eqe::{EventKind, INDEX, PHASE};
@@ -15,7 +14,6 @@ use ferroce_rtl::desc::bar::EqBell;
 use ferroce_rtl::desc::cfg::{table, CfgWrite};
 use ferroce_rtl::desc::dma::DmaWriteBeat;
 use ferroce_rtl::ram::Ram;
-use ferroce_rtl::ram2::Ram2;
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 
 /// Log2 of an EQE's bytes.
@@ -81,16 +79,10 @@ pub struct EqWriter {
     pub written: Signal<Out, Bit>,
     /// An event was dropped.
     pub dropped: Signal<Out, Bit>,
-    /// EQ to look at for a query.
-    pub asked: Signal<In, Bits<7>>,
-    /// Where it is, two cycles later.
-    pub position: Signal<Out, QueuePosition>,
-    /// A CQ or EQ is gone: arbiters have taken all that was written for it.
-    pub gone: Signal<Out, Bit>,
     /// Index bits beyond the table.
     beyond: Constant<Bits<7>>,
     ring_port: RingCfgPort,
-    states: Ram2<EqState>,
+    states: Ram<EqState>,
     plans: Ram<EqPlan>,
     measure: EqMeasure,
     phase: DFF<EqPhase>,
@@ -108,7 +100,6 @@ pub struct EqWriter {
     for_restart: DFF<Bit>,
     for_bell: DFF<Bit>,
     for_event: DFF<Bit>,
-    for_mark: DFF<Bit>,
     bell_item: DFF<EqBell>,
     event_item: DFF<EventJob>,
     known: DFF<Bit>,
@@ -121,7 +112,6 @@ pub struct EqWriter {
     then_fire: DFF<Bit>,
     written_out: DFF<Bit>,
     dropped_out: DFF<Bit>,
-    gone_out: DFF<Bit>,
     now: Signal<Local, Bits<16>>,
     take_bell: Signal<Local, Bit>,
     take_event: Signal<Local, Bit>,
@@ -156,12 +146,9 @@ impl EqWriter {
             fire: StreamOut::default(),
             written: Signal::default(),
             dropped: Signal::default(),
-            asked: Signal::default(),
-            position: Signal::default(),
-            gone: Signal::default(),
             beyond: Constant::new((0x7F & !((1u64 << eqs_log2) - 1)).into()),
             ring_port: RingCfgPort::new(table::EQ),
-            states: Ram2::new(eqs_log2),
+            states: Ram::new(eqs_log2),
             plans: Ram::new(eqs_log2),
             measure: EqMeasure::default(),
             phase: DFF::default(),
@@ -177,7 +164,6 @@ impl EqWriter {
             for_restart: DFF::default(),
             for_bell: DFF::default(),
             for_event: DFF::default(),
-            for_mark: DFF::default(),
             bell_item: DFF::default(),
             event_item: DFF::default(),
             known: DFF::default(),
@@ -190,7 +176,6 @@ impl EqWriter {
             then_fire: DFF::default(),
             written_out: DFF::default(),
             dropped_out: DFF::default(),
-            gone_out: DFF::default(),
             now: Signal::default(),
             take_bell: Signal::default(),
             take_event: Signal::default(),
@@ -236,7 +221,6 @@ impl Logic for EqWriter {
             for_restart,
             for_bell,
             for_event,
-            for_mark,
             bell_item,
             event_item,
             known,
@@ -248,8 +232,7 @@ impl Logic for EqWriter {
             index,
             then_fire,
             written_out,
-            dropped_out,
-            gone_out
+            dropped_out
         );
         clock!(self, clock, ring_port, states, plans, measure);
 
@@ -273,12 +256,7 @@ impl Logic for EqWriter {
         if self.idle.val() {
             self.for_restart.d.next = self.restart_due.q.val();
             self.for_bell.d.next = self.take_bell.val() & self.bell.valid.val();
-            self.for_event.d.next = self.take_event.val()
-                & self.event.valid.val()
-                & (self.event.data.val().kind != QUEUE_GONE);
-            self.for_mark.d.next = self.take_event.val()
-                & self.event.valid.val()
-                & (self.event.data.val().kind == QUEUE_GONE);
+            self.for_event.d.next = self.take_event.val() & self.event.valid.val();
             self.bell_item.d.next = self.bell.data.val();
             self.event_item.d.next = self.event.data.val();
             if self.restart_due.q.val() {
@@ -310,13 +288,13 @@ impl Logic for EqWriter {
         }
 
         // The EQ's state, and differences.
-        self.states.rd0_addr.next = bit_cast::<20, 7>(self.eq.q.val());
+        self.states.rd_addr.next = bit_cast::<20, 7>(self.eq.q.val());
         self.plans.rd_addr.next = bit_cast::<20, 7>(self.eq.q.val());
         self.known.d.next = !(self.eq.q.val() & self.beyond.val()).any();
         if self.phase.q.val() == EqPhase::Take {
-            self.state.d.next = self.states.rd0_data.val();
+            self.state.d.next = self.states.rd_data.val();
             self.plan.d.next = self.plans.rd_data.val();
-            self.consumer.d.next = self.states.rd0_data.val().consumer;
+            self.consumer.d.next = self.states.rd_data.val().consumer;
             if self.for_bell.q.val() {
                 self.consumer.d.next = self.bell_item.q.val().consumer;
             }
@@ -368,8 +346,6 @@ impl Logic for EqWriter {
         self.states.wr_data.next = self.next.val();
         self.written_out.d.next = false;
         self.dropped_out.d.next = false;
-        self.gone_out.d.next = (self.phase.q.val() == EqPhase::Decide)
-            & (self.for_mark.q.val() | (self.for_restart.q.val() & !self.restart_enabled.q.val()));
         match self.phase.q.val() {
             EqPhase::Idle => {
                 if self.restart_due.q.val()
@@ -448,12 +424,6 @@ impl Logic for EqWriter {
         self.fire.data.next = self.plan.q.val().vector;
         self.written.next = self.written_out.q.val();
         self.dropped.next = self.dropped_out.q.val();
-        self.states.rd1_addr.next = bit_cast::<20, 7>(self.asked.val());
-        self.position.next.lost = self.states.rd1_data.val().lost;
-        self.position.next.armed = self.states.rd1_data.val().armed;
-        self.position.next.producer = self.states.rd1_data.val().producer;
-        self.position.next.consumer = self.states.rd1_data.val().consumer;
-        self.gone.next = self.gone_out.q.val();
     }
 }
 

@@ -48,7 +48,6 @@ fn number<T: FromBits>(field: &T) -> u64 {
 #[test]
 fn entries_and_structs_agree() {
     same_layout!(PortCfg { mac, ip });
-    same_layout!(AsyncCfg { enabled, eq });
     same_layout!(AvCfg {
         dmac,
         dip,
@@ -138,7 +137,6 @@ fn table_numbers_agree() {
         (Table::Cq, table::CQ),
         (Table::Mr, table::MR),
         (Table::Eq, table::EQ),
-        (Table::Async, table::ASYNC),
     ];
     assert_eq!(pairs.len(), Table::ALL.len());
     for (software, hardware) in pairs {

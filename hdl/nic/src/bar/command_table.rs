@@ -6,7 +6,7 @@ use ferroce_emit::prelude::*;
 /// Bits of one command's entry, log2.
 pub const ENTRY_LOG2: u64 = 6;
 /// Opcodes in the table.
-pub const OPCODES: u64 = 32;
+pub const OPCODES: u64 = 16;
 /// Bits of the whole table.
 pub const TABLE_BITS: usize = (OPCODES as usize) << ENTRY_LOG2;
 
@@ -22,12 +22,6 @@ pub const TABLES: usize = 7;
 pub const FROM: usize = TABLES + 4 * MAX_TABLES;
 /// State of the QP afterwards; 3 bits.
 pub const TO: usize = FROM + 8;
-/// The command makes its object, which must not exist.
-pub const MAKES: usize = TO + 3;
-/// The command takes its object away, which must exist and not be in use.
-pub const REMOVES: usize = MAKES + 1;
-/// The command asks for its object, which must exist, and writes nothing.
-pub const QUERIES: usize = REMOVES + 1;
 
 /// How an entry names the kind of object.
 #[must_use]
@@ -47,10 +41,6 @@ fn entry(command: Command) -> u64 {
         | object_number(command.object()) << OBJECT
         | (tables.len() as u64) << COUNT
         | command.to().map_or(0, |state| state as u64) << TO;
-    if let Some(makes) = command.makes() {
-        entry |= 1 << if makes { MAKES } else { REMOVES };
-    }
-    entry |= u64::from(command.queries()) << QUERIES;
     for (k, &table) in tables.iter().enumerate() {
         entry |= (table as u64) << (TABLES + 4 * k);
     }
@@ -82,6 +72,6 @@ mod tests {
             let bits = command_table().get_bits::<64>((command as usize) << ENTRY_LOG2);
             assert_eq!(bits.to_u64(), entry(command));
         }
-        const { assert!(QUERIES < 1 << ENTRY_LOG2) };
+        const { assert!(TO + 3 <= 1 << ENTRY_LOG2) };
     }
 }

@@ -59,8 +59,6 @@ pub struct CqePlace {
     pub write: Bit,
     /// An event follows it.
     pub event: Bit,
-    /// The CQ is gone: nothing for it comes behind this.
-    pub gone: Bit,
     /// The event: the CQ was full; else it has a completion that it was armed for.
     pub overrun: Bit,
     /// EQ of the event.

@@ -2,15 +2,12 @@
 
 use ferroce_emit::prelude::*;
 
-/// Kind of no event, but of a mark: a CQ is gone, and what it wrote or told is before the mark.
-pub const QUEUE_GONE: u64 = 0;
-
-/// An event on its way to an EQ, or a mark.
+/// An event on its way to an EQ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct EventJob {
-    /// EQE kind, or [`QUEUE_GONE`].
+    /// EQE kind.
     pub kind: Bits<8>,
-    /// CQ or QP index.
+    /// CQ index.
     pub index: Bits<14>,
     /// EQ.
     pub eq: Bits<7>,

@@ -4,7 +4,5 @@ mod bench;
 mod commands;
 #[path = "../common/mod.rs"]
 mod common;
-mod entries;
-mod objects;
 mod pages;
 mod window;
