@@ -61,8 +61,8 @@ pub struct Args {
     /// Messages outstanding on each QP, 1 to 4096; fewer when messages are large
     #[arg(long, value_name = "N", default_value = "64", value_parser = count(1..=4096))]
     pub depth: usize,
-    /// WQEs and unacknowledged messages of a QP on chip: a power of two, 2 to 64
-    #[arg(long, value_name = "N", default_value = "64", value_parser = log2(1..=6))]
+    /// Blocks of WQEs and unacknowledged messages of a QP on chip: a power of two, 4 to 64
+    #[arg(long, value_name = "N", default_value = "64", value_parser = log2(2..=6))]
     pub window: usize,
     /// Path MTU in bytes
     #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = pmtu())]

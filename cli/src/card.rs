@@ -34,8 +34,8 @@ pub struct CardArgs {
     /// Memory regions: a power of two, 2 to 65536
     #[arg(long, value_name = "N", value_parser = log2(1..=16))]
     pub mrs: Option<usize>,
-    /// Send WQEs of a QP on chip: a power of two, 2 to 64
-    #[arg(long, value_name = "N", value_parser = log2(1..=6))]
+    /// Blocks of send WQEs of a QP on chip: a power of two, 4 to 64
+    #[arg(long, value_name = "N", value_parser = log2(2..=6))]
     pub sq_window: Option<usize>,
     /// Receive WQEs of a QP on chip: a power of two, 2 to 64
     #[arg(long, value_name = "N", value_parser = log2(1..=6))]

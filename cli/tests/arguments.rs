@@ -45,8 +45,8 @@ fn card_sizes_name_their_ranges() {
         ),
         (
             "--sq-window",
-            ["0", "1", "5", "128", "-1", "x"],
-            "a power of two from 2 to 64",
+            ["0", "2", "5", "128", "-1", "x"],
+            "a power of two from 4 to 64",
         ),
         (
             "--rq-window",
@@ -189,7 +189,7 @@ fn bench_and_report_parameters_name_their_ranges() {
     refused("bench rdma --paged 8k", "4k, 64k, 2m");
     refused("bench rdma --depth 0", "a number from 1 to 4096");
     refused("bench rdma --qps 4096 --depth 64", "1 to 8192 are allowed");
-    refused("bench rdma --window 65", "a power of two from 2 to 64");
+    refused("bench rdma --window 65", "a power of two from 4 to 64");
     refused("report --core-limit 0", "a number from 1 to 99");
     refused("report --mac-limit 100", "a number from 1 to 99");
 }
