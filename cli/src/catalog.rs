@@ -50,6 +50,11 @@ const SUMMARIES: &[(&str, &str)] = &[
         "payload, completions and events into one stream of writes",
     ),
     ("Arb2", "takes turns between two sources"),
+    ("Drain", "tells when accesses under way have ended"),
+    (
+        "InlineReader",
+        "hands payload out of WQEs to the frames that carry it",
+    ),
     ("Mac100g", "Ethernet side: clock crossings, FCS, padding"),
     ("RoceTx", "transmit side: scheduler to frames with ICRC"),
     (
