@@ -19,7 +19,11 @@ fn identification_tells_the_sizes() {
             (regs::VERSION, regs::VERSION_VALUE),
             (
                 regs::FEATURES,
-                regs::feature::RC | regs::feature::EVENTS | regs::feature::PAGES,
+                regs::feature::RC
+                    | regs::feature::INLINE
+                    | regs::feature::EVENTS
+                    | regs::feature::PAGES
+                    | regs::feature::PUSH,
             ),
             (regs::NUM_QPS, 8),
             (regs::NUM_CQS, 4),
