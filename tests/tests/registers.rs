@@ -16,7 +16,8 @@ fn capabilities_are_those_of_the_configuration() -> Result<()> {
     let config = NicConfig::SMALL;
     let open = Open::new(&model::small()?, seed())?;
     let caps = open.device.capabilities();
-    ensure!(caps.features == feature::RC | feature::EVENTS | feature::PAGES);
+    let sending = feature::RC | feature::INLINE | feature::PUSH;
+    ensure!(caps.features == sending | feature::EVENTS | feature::PAGES);
     ensure!(
         (caps.qps, caps.cqs, caps.mrs)
             == (
