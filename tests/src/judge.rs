@@ -157,6 +157,8 @@ impl Judge {
     /// # Errors
     /// It ends otherwise.
     pub fn end(&mut self) -> Result<()> {
+        // The peer says once that it has failed, and is silent afterwards.
+        self.evil = 0.0;
         for rkey in [!REMOTE, REMOTE] {
             let mut work = self.work();
             work.op = WorkOp::Write { va: BASE, rkey };
@@ -335,7 +337,7 @@ impl Judge {
         for done in self.open.cq.poll(2 * DEPTH)? {
             let (wr_id, _) = self.outstanding.pop_front().context("nothing is open")?;
             ensure!(done.wr_id == wr_id, "{done:?}, not number {wr_id}");
-            let due = self.due(wr_id)?;
+            let due = self.due(wr_id).with_context(|| format!("{done:?}"))?;
             ensure!(done.status == due, "{done:?}, not {due}");
         }
         Ok(())

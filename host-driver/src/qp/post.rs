@@ -152,6 +152,9 @@ impl QpShared {
 
 /// A block as the words that are stored.
 fn words(block: &[u8; WQE_BYTES]) -> [u64; 8] {
-    let (words, _) = block.as_chunks::<8>();
-    std::array::from_fn(|k| u64::from_le_bytes(words[k]))
+    std::array::from_fn(|k| {
+        let mut word = [0; 8];
+        word.copy_from_slice(&block[8 * k..][..8]);
+        u64::from_le_bytes(word)
+    })
 }
