@@ -19,6 +19,17 @@ const MESSAGES: usize = 120;
 /// Longest of them: some in their WQEs, some not.
 const LONGEST: usize = 300;
 
+/// Small cards with `qps` connections of 32 blocks.
+fn cards(seed: u64, qps: usize) -> Result<Pair> {
+    let world = world(LinkConfig::default(), seed);
+    pair(
+        &model::small()?,
+        &world,
+        32,
+        &vec![Connection::default(); qps],
+    )
+}
+
 fn random_traffic(pair: &Pair, seed: u64) -> Result<()> {
     let mut rng = rng(seed);
     let mut traffic = Traffic::new(pair, ferroce_tests::seed::rng(!seed), 1 << 16, 1 << 20)?;
@@ -35,13 +46,7 @@ fn random_traffic(pair: &Pair, seed: u64) -> Result<()> {
 #[test]
 fn pushes_race_with_plain_doorbells() -> Result<()> {
     let seed = seed();
-    let library = model::small()?;
-    let pair = pair(
-        &library,
-        &world(LinkConfig::default(), seed),
-        32,
-        &[Connection::default(); 3],
-    )?;
+    let pair = cards(seed, 3)?;
     random_traffic(&pair, seed)
 }
 
@@ -49,13 +54,7 @@ fn pushes_race_with_plain_doorbells() -> Result<()> {
 #[test]
 fn torn_pushes_are_plain_doorbells() -> Result<()> {
     let seed = seed();
-    let library = model::small()?;
-    let pair = pair(
-        &library,
-        &world(LinkConfig::default(), seed),
-        32,
-        &[Connection::default(); 3],
-    )?;
+    let pair = cards(seed, 3)?;
     pair.sim.with(|world| {
         for side in 0..2 {
             world.card_mut(side).host.tear_pushes(seed ^ side as u64);
@@ -70,13 +69,7 @@ fn torn_pushes_are_plain_doorbells() -> Result<()> {
 fn pushes_that_fit_nothing_do_nothing() -> Result<()> {
     let seed = seed();
     let mut rng = rng(seed);
-    let library = model::small()?;
-    let pair = pair(
-        &library,
-        &world(LinkConfig::default(), seed),
-        32,
-        &[Connection::default()],
-    )?;
+    let pair = cards(seed, 1)?;
     let [near, far] = &pair.sides;
     let target = far.pd.allocate(
         4096,
@@ -124,13 +117,7 @@ fn pushes_that_fit_nothing_do_nothing() -> Result<()> {
 #[test]
 fn short_messages_need_no_reads() -> Result<()> {
     let seed = seed();
-    let library = model::small()?;
-    let pair = pair(
-        &library,
-        &world(LinkConfig::default(), seed),
-        32,
-        &[Connection::default()],
-    )?;
+    let pair = cards(seed, 1)?;
     let access = ferroce_driver::Access::LOCAL_WRITE | ferroce_driver::Access::REMOTE_WRITE;
     let source = pair.sides[0].pd.allocate(64, access)?;
     let target = pair.sides[1].pd.allocate(64, access)?;
