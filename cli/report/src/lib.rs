@@ -38,6 +38,7 @@
 //! # Ok::<(), ferroce_report::ReportError>(())
 //! ```
 
+mod block;
 mod cells;
 mod depth;
 mod error;
@@ -49,6 +50,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use block::{check_levels, report_on};
 pub use cells::Resources;
 pub use depth::{Domain, DomainReport, Path, Step};
 pub use error::ReportError;

@@ -9,70 +9,62 @@ use ferroce_dma::reader::read_split::ReadSplit;
 use ferroce_dma::reader::retire::Retire;
 use ferroce_dma::reader::RequesterRx;
 use ferroce_dma::requester::requester_tx::RequesterTx;
-use ferroce_emit::on_big_stack;
-use ferroce_emit::prelude::*;
+use ferroce_report::check_levels;
 
 /// Most LUT levels between registers at 250 MHz.
 const CORE_LEVELS: u32 = 6;
 
-fn check<U: Block>(name: &str, make: impl FnOnce() -> U + Send) {
-    let verilog = on_big_stack(|| {
-        ferroce_emit::emit(&make(), name)
-            .expect("the block has Verilog")
-            .verilog()
-    });
-    let report = ferroce_report::analyse(&verilog, name).expect("Yosys takes the block");
-    println!("{report}");
-    assert!(report.worst() <= CORE_LEVELS, "{report}");
-}
-
 #[test]
 fn read_split_meets_the_core_clock() {
-    check("read_split", ReadSplit::default);
+    check_levels("read_split", CORE_LEVELS, ReadSplit::default);
 }
 
 #[test]
 fn rc_intake_meets_the_core_clock() {
-    check("rc_intake", RcIntake::default);
+    check_levels("rc_intake", CORE_LEVELS, RcIntake::default);
 }
 
 #[test]
 fn retire_meets_the_core_clock() {
-    check("retire", Retire::default);
+    check_levels("retire", CORE_LEVELS, Retire::default);
 }
 
 #[test]
 fn deliver_meets_the_core_clock() {
-    check("deliver", Deliver::default);
+    check_levels("deliver", CORE_LEVELS, Deliver::default);
 }
 
 #[test]
 fn requester_rx_meets_the_core_clock() {
-    check("requester_rx", RequesterRx::default);
+    check_levels("requester_rx", CORE_LEVELS, RequesterRx::default);
 }
 
 #[test]
 fn requester_tx_meets_the_core_clock() {
-    check("requester_tx", || RequesterTx::new(true));
+    check_levels("requester_tx", CORE_LEVELS, || RequesterTx::new(true));
 }
 
 #[test]
 fn requester_tx_without_straddling_meets_the_core_clock() {
-    check("requester_tx_one_a_beat", || RequesterTx::new(false));
+    check_levels("requester_tx_one_a_beat", CORE_LEVELS, || {
+        RequesterTx::new(false)
+    });
 }
 
 #[test]
 fn completer_meets_the_core_clock() {
-    check("cq_access", CqAccess::default);
+    check_levels("cq_access", CORE_LEVELS, CqAccess::default);
 }
 
 #[test]
 fn interrupts_meet_the_core_clock() {
-    check("msix_table", || MsixTable::new(MAX_VECTORS_LOG2));
+    check_levels("msix_table", CORE_LEVELS, || {
+        MsixTable::new(MAX_VECTORS_LOG2)
+    });
 }
 
 /// The paths from block to block.
 #[test]
 fn whole_engine_meets_the_core_clock() {
-    check("pcie_engine", PcieEngine::default);
+    check_levels("pcie_engine", CORE_LEVELS, PcieEngine::default);
 }

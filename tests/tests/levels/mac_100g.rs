@@ -1,8 +1,6 @@
 //! Logic depth, on the netlist of Yosys for UltraScale+. Sub-blocks are wired to registers of their neighbours, so each
 //! may use its clock's whole budget.
 
-use ferroce_emit::prelude::*;
-use ferroce_emit::{emit, on_big_stack};
 use ferroce_mac_100g::axis_rx::AxisRx;
 use ferroce_mac_100g::axis_tx::AxisTx;
 use ferroce_mac_100g::fcs_check::FcsCheck;
@@ -13,30 +11,19 @@ use ferroce_mac_100g::pulse_cross::PulseCross;
 use ferroce_mac_100g::rx_frame_fifo::RxFrameFifo;
 use ferroce_mac_100g::tx_frame_fifo::TxFrameFifo;
 use ferroce_mac_100g::{Fcs, Mac100g};
-use ferroce_report::{analyse, BlockReport};
+use ferroce_report::report_on;
 
 /// Limit of the core's clock.
 const CORE_LEVELS: Option<u32> = Some(6);
 /// Limit of the MAC's clocks.
 const MAC_LEVELS: Option<u32> = Some(4);
 
-fn report<U: Block>(name: &str, make: fn() -> U) -> BlockReport {
-    let verilog = on_big_stack(|| {
-        let mut block = make();
-        block.connect_all();
-        emit(&block, name).expect("the block has Verilog").verilog()
-    });
-    let report = analyse(&verilog, name).expect("Yosys takes the block");
-    println!("{report}");
-    report
-}
-
 macro_rules! levels {
     ($($name:ident: $make:expr;)+) => {
         $(
             #[test]
             fn $name() {
-                let report = report(stringify!($name), || $make);
+                let report = report_on(stringify!($name), || $make);
                 for clock in ["clock", "mac_clock", "mac_tx_clock", "mac_rx_clock", "from_clock"] {
                     assert!(report.levels(clock) <= MAC_LEVELS, "{clock}");
                 }

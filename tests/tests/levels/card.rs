@@ -1,9 +1,8 @@
 //! Logic depth of the whole card in one netlist: paths through several blocks, and logic that is only optimised when its
 //! neighbours are known.
 
-use ferroce_emit::on_big_stack;
 use ferroce_nic::{Card, NicConfig};
-use ferroce_report::analyse;
+use ferroce_report::report_on;
 
 /// Most LUT levels between registers at 250 MHz.
 const CORE_LEVELS: Option<u32> = Some(7);
@@ -13,10 +12,7 @@ const MAC_LEVELS: Option<u32> = Some(5);
 /// Of the small card, whose blocks are the large one's with smaller RAMs; the blocks' own tests have the large sizes.
 #[test]
 fn the_card_meets_its_clocks() {
-    let design = on_big_stack(|| ferroce_emit::emit(&Card::new(NicConfig::SMALL), "card"))
-        .expect("the card has Verilog");
-    let report = analyse(&design.verilog(), "card").expect("Yosys synthesises it");
-    println!("{report}");
+    let report = report_on("card", || Card::new(NicConfig::SMALL));
     for (clock, limit) in [
         ("core_clock", CORE_LEVELS),
         ("mac_tx_clock", MAC_LEVELS),

@@ -1,8 +1,7 @@
 //! Logic depth of the building blocks at the sizes a card uses, on the netlist of Yosys for UltraScale+.
 
 use ferroce_emit::prelude::*;
-use ferroce_emit::{emit, on_big_stack};
-use ferroce_report::analyse;
+use ferroce_report::check_levels;
 use ferroce_rtl::async_fifo::AsyncFifo;
 use ferroce_rtl::byte_mask::ByteMask;
 use ferroce_rtl::crc::crc_append::CrcAppend;
@@ -28,26 +27,12 @@ const CORE_LEVELS: u32 = 5;
 /// The same in the MAC's clock domain.
 const MAC_LEVELS: u32 = 4;
 
-fn check<U: Block>(name: &str, limit: u32, make: fn() -> U) {
-    let verilog = on_big_stack(|| {
-        emit(&make(), name)
-            .expect("the block has Verilog")
-            .verilog()
-    });
-    let report = analyse(&verilog, name).expect("Yosys takes the block");
-    println!("{report}");
-    assert!(
-        report.worst() <= limit,
-        "more than {limit} levels: {report}"
-    );
-}
-
 macro_rules! levels {
     ($($name: ident <= $limit: ident: $make: expr;)+) => {
         $(
             #[test]
             fn $name() {
-                check(stringify!($name), $limit, || $make);
+                check_levels(stringify!($name), $limit, || $make);
             }
         )+
     };
