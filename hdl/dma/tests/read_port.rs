@@ -3,23 +3,13 @@
 use ferroce_dma::read_arb::DmaReadArb;
 use ferroce_dma::read_demux::DmaReadDemux;
 use ferroce_dma::tags;
+use ferroce_emit::harness::random;
 use ferroce_emit::on_big_stack;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::dma::{DmaReadBeat, DmaReadReq};
 use ferroce_rtl::stream::{StreamIn, StreamOut};
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::Rng;
 use std::collections::VecDeque;
-
-/// Random numbers from `FERROCE_SEED`, or from a seed that is printed.
-fn random() -> ChaCha8Rng {
-    let seed = std::env::var("FERROCE_SEED")
-        .ok()
-        .and_then(|seed| seed.parse().ok())
-        .unwrap_or_else(rand::random);
-    println!("FERROCE_SEED={seed}");
-    ChaCha8Rng::seed_from_u64(seed)
-}
 
 fn settle<U: Block>(uut: &mut U) {
     assert!(simulate(uut, 64), "logic does not settle");

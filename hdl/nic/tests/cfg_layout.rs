@@ -4,15 +4,6 @@ use ferroce_abi::cfg as abi;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::cfg as hdl;
 
-/// The hardware's struct from an entry in the mailbox.
-fn unpacked<T: FromBits>(words: [u64; 4]) -> T {
-    let halves: Vec<u32> = words
-        .iter()
-        .flat_map(|&word| [word as u32, (word >> 32) as u32])
-        .collect();
-    unpack(&halves)
-}
-
 /// Compares field by field: each gets a value of its own, all bits of which matter.
 macro_rules! same_layout {
     ($entry:ident { $($field:ident),* $(,)? }) => {{
@@ -27,7 +18,7 @@ macro_rules! same_layout {
                 *word = pattern.rotate_left(7 * k as u32);
             }
             let software = abi::$entry::from_bits(&words);
-            let hardware: hdl::$entry = unpacked(words);
+            let hardware: hdl::$entry = hdl::unpack_words(words);
             $(assert_eq!(
                 u64::from(software.$field),
                 number(&hardware.$field),

@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{connected, random, settle};
+use common::{connected, settle};
 use ferroce_abi::regs::Counter;
+use ferroce_emit::harness::random;
 use ferroce_emit::on_big_stack;
 use ferroce_nic::counters::{Counters, CELLS};
 use rand::Rng;

@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{bytes_of, cfg_write, connected, random, settle};
+use common::{bytes_of, connected, settle};
 use ferroce_abi::cqe::{phase_of, Cqe, Status, WcOpcode};
+use ferroce_emit::harness::random;
 use ferroce_emit::on_big_stack;
 use ferroce_nic::cqe_writer::CqeWriter;
 use ferroce_rtl::desc::bar::CqBell;
@@ -146,7 +147,11 @@ impl Bench {
         for slot in 0..1 << queue.log_size {
             self.memory.insert(queue.base + 32 * slot, [0; 32]);
         }
-        self.cycle(cfg_write(table::CQ, cq, ring.to_bits().expect("fits")));
+        self.cycle(CfgWrite::of_entry(
+            table::CQ,
+            cq,
+            ring.to_bits().expect("fits"),
+        ));
         self.idle(10);
     }
 

@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{connected, random, settle};
+use common::{connected, settle};
+use ferroce_emit::harness::random;
 use ferroce_emit::on_big_stack;
 use ferroce_nic::mr_check::MrChecker;
 use ferroce_rtl::desc::lookup::{MrAnswer, MrCheck, MR_CHECK_LATENCY};

@@ -1,24 +1,16 @@
 //! The scheduler against its contract: no kick is lost, no QP is visited twice at a time, none for nothing.
 
+use ferroce_emit::harness::random;
 use ferroce_emit::on_big_stack;
 use ferroce_emit::prelude::*;
 use ferroce_roce_tx::sched::TxSched;
 use ferroce_rtl::desc::tx::{Kick, VisitDone};
-use rand::{Rng, SeedableRng};
+use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use std::collections::VecDeque;
 
 const LOG2_QPS: usize = 4;
 const QPS: usize = 1 << LOG2_QPS;
-
-fn random() -> ChaCha8Rng {
-    let seed = std::env::var("FERROCE_SEED")
-        .ok()
-        .and_then(|seed| seed.parse().ok())
-        .unwrap_or_else(rand::random);
-    println!("FERROCE_SEED={seed}");
-    ChaCha8Rng::seed_from_u64(seed)
-}
 
 fn settle(uut: &mut TxSched) {
     assert!(simulate(uut, 64), "logic does not settle");

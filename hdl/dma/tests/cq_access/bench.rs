@@ -2,8 +2,8 @@
 
 use super::ask::{Ask, APERTURE, READ, WRITE};
 use super::expect::{untouched, Access, Answer, Expect};
-use super::sim::Sim;
 use ferroce_dma::completer::CqAccess;
+use ferroce_emit::harness::Sim;
 use ferroce_pcie::usp::{keep, CcBeat, CqBeat, BEAT_DWORDS};
 use ferroce_rtl::desc::bar::{BarReq, BarResp};
 use rand::seq::SliceRandom;

@@ -2,7 +2,7 @@
 
 use super::ask::{Ask, Damage, COMPARE_SWAP, LOCKED_READ, MESSAGE, READ, WRITE};
 use super::bench::{Bench, Stalls};
-use super::sim::random;
+use ferroce_emit::harness::random;
 
 fn of(asks: &[Ask]) {
     let mut bench = Bench::new(random());

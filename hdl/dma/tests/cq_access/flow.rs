@@ -2,7 +2,7 @@
 
 use super::ask::{Ask, READ, WRITE};
 use super::bench::{Bench, Stalls};
-use super::sim::random;
+use ferroce_emit::harness::random;
 
 /// Credits that the block's counter holds.
 const CREDITS: u32 = 32;

@@ -6,17 +6,15 @@ mod bench;
 mod corners;
 mod expect;
 mod flow;
-#[allow(dead_code)] // Each test uses its own part.
-#[path = "../common/sim.rs"]
-mod sim;
-
 use ask::random_ask;
 use bench::{Bench, Stalls};
+#[allow(dead_code)] // Each test uses its own part.
+use ferroce_emit::harness::random;
 use rand::Rng;
 
 #[test]
 fn random_requests_are_done_in_order_and_answered_exactly() {
-    let mut bench = Bench::new(sim::random());
+    let mut bench = Bench::new(random());
     for round in 0..12 {
         let stalls = Stalls::random(&mut bench.rng);
         let mut after_cut = false;
@@ -36,7 +34,7 @@ fn random_requests_are_done_in_order_and_answered_exactly() {
 /// Beats that no block would send: starts and ends anywhere, descriptors of noise. What comes afterwards works.
 #[test]
 fn noise_does_not_hang_it() {
-    let mut bench = Bench::new(sim::random());
+    let mut bench = Bench::new(random());
     for _ in 0..20 {
         for _ in 0..200 {
             bench.push_noise();

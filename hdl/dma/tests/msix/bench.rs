@@ -1,8 +1,8 @@
 //! The table between a host that configures it, events, and a DMA port that stalls.
 
 use super::model::{Message, Model};
-use super::sim::Sim;
 use ferroce_dma::msix::{MsixTable, VECTOR_BITS};
+use ferroce_emit::harness::Sim;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::bar::{BarReq, BarResp};
 use ferroce_rtl::desc::dma::DmaWriteBeat;

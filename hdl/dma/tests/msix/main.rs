@@ -2,12 +2,10 @@
 
 mod bench;
 mod model;
-#[allow(dead_code)] // Each test uses its own part.
-#[path = "../common/sim.rs"]
-mod sim;
-
 use bench::Bench;
 use ferroce_dma::msix::{PBA_OFFSET, WINDOW_BYTES};
+#[allow(dead_code)] // Each test uses its own part.
+use ferroce_emit::harness::random;
 use model::{Message, MASK_BIT};
 use rand::seq::SliceRandom;
 use rand::Rng;
@@ -15,7 +13,7 @@ use rand_chacha::ChaCha8Rng;
 
 /// One operation at a time, and what follows from it.
 fn random_steps(log2: usize, steps: usize) {
-    let mut bench = Bench::new(log2, sim::random());
+    let mut bench = Bench::new(log2, random());
     let vectors = 1 << log2;
     for step in 0..steps {
         let what = format!("step {step} of {vectors} vectors");
@@ -112,7 +110,7 @@ fn message(vector: u64) -> Message {
 /// All vectors are masked at first; an event sets the pending bit, and unmasking sends one message for all events.
 #[test]
 fn masked_events_are_sent_once_on_unmask() {
-    let mut bench = Bench::new(7, sim::random());
+    let mut bench = Bench::new(7, random());
     assert_eq!(bench.read(8), MASK_BIT);
     bench.set_function(true, false);
     set_up(&mut bench, 77, true);
@@ -139,7 +137,7 @@ fn masked_events_are_sent_once_on_unmask() {
 /// Events, masking and unmasking all at once: nothing is invented, and no vector's last event is lost.
 #[test]
 fn no_event_is_lost_in_the_crowd() {
-    let mut bench = Bench::new(7, sim::random());
+    let mut bench = Bench::new(7, random());
     const VECTORS: u64 = 128;
     bench.set_function(true, false);
     for vector in 0..VECTORS {

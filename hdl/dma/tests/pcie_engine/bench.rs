@@ -3,9 +3,9 @@
 use super::client::Client;
 use super::host::Processor;
 use super::memory::Memory;
-use super::sim::Sim;
 use ferroce_dma::desc::PcieLimits;
 use ferroce_dma::pcie_engine::{PcieEngine, PcieEvents};
+use ferroce_emit::harness::Sim;
 use ferroce_emit::prelude::*;
 use ferroce_pcie::block::{Block as PcieBlock, BlockConfig};
 use ferroce_pcie::root::RootConfig;

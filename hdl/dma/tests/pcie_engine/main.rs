@@ -5,11 +5,9 @@ mod client;
 mod host;
 mod memory;
 mod rates;
-#[allow(dead_code)] // Each test uses its own part.
-#[path = "../common/sim.rs"]
-mod sim;
-
 use bench::{Bench, Load};
+#[allow(dead_code)] // Each test uses its own part.
+use ferroce_emit::harness::random;
 use ferroce_pcie::block::BlockConfig;
 use ferroce_pcie::root::{RootConfig, Split};
 use rand::seq::SliceRandom;
@@ -40,7 +38,7 @@ fn random_host(rng: &mut ChaCha8Rng) -> (BlockConfig, RootConfig) {
 }
 
 fn everything_at_once(straddle: bool) {
-    let mut rng = sim::random();
+    let mut rng = random();
     for round in 0..6 {
         let (block, root) = random_host(&mut rng);
         println!("round {round}: {block:?} {root:?}");
@@ -65,7 +63,7 @@ fn everything_at_once(straddle: bool) {
 /// the block must be full of it or there is nothing to see.
 #[test]
 fn completions_behind_stores_that_wait_fit_into_the_block() {
-    let mut rng = sim::random();
+    let mut rng = random();
     let root = RootConfig {
         max_payload: 128,
         split: Split::Random,

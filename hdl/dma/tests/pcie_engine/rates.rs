@@ -1,7 +1,8 @@
 //! What the block's room for completions leaves of the link.
 
 use super::bench::Bench;
-use super::sim;
+
+use ferroce_emit::harness::random;
 use ferroce_pcie::block::BlockConfig;
 use ferroce_pcie::root::{roof, LinkSpeed, RootConfig};
 use rand::Rng;
@@ -22,7 +23,7 @@ fn reads_fill_the_link_within_the_room_for_completions() {
             ..RootConfig::default()
         };
         assert_eq!((root.max_payload, root.max_read), (256, 512));
-        let mut bench = Bench::new(block, root, sim::random().gen());
+        let mut bench = Bench::new(block, root, random().gen());
         bench.read_pages(SETTLE);
         let gbps = bench.read_pages(4 * SETTLE);
         let roof = roof::reads_gbps(LinkSpeed::GEN3_X16, 4096, 512, 256);

@@ -3,9 +3,9 @@
 use crate::client::Clients;
 use crate::fates::Fate;
 use crate::host::{Host, HostConfig};
-use crate::sim::Sim;
 use ferroce_dma::desc::{PcieLimits, RqTlp};
 use ferroce_dma::reader::RequesterRx;
+use ferroce_emit::harness::Sim;
 use ferroce_emit::prelude::*;
 use ferroce_pcie::usp::RcBeat;
 use ferroce_rtl::desc::dma::{DmaReadBeat, DmaReadReq};

@@ -4,8 +4,8 @@ use crate::bench::{Bench, BenchConfig, LOG2_TIMEOUT};
 use crate::client::CLASSES;
 use crate::fates::Fate;
 use crate::host::HostConfig;
-use crate::sim::random;
 use ferroce_dma::reader::read_budget::COMPLETION_HEADERS;
+use ferroce_emit::harness::random;
 
 /// Reads of 64 bytes, one slot each, at once.
 const CONFIG: BenchConfig = BenchConfig {

@@ -1,8 +1,5 @@
 //! The reading half of the requester against a host that answers in pieces, out of order, late, wrong or not at all.
 
-#[path = "../common/sim.rs"]
-mod sim;
-
 mod bench;
 mod client;
 mod dead;

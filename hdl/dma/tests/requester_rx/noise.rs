@@ -3,8 +3,8 @@
 use crate::bench::{Bench, BenchConfig, LOG2_TIMEOUT};
 use crate::fates::Fate;
 use crate::host::HostConfig;
-use crate::sim::random;
 use ferroce_dma::reader::read_budget::COMPLETION_HEADERS;
+use ferroce_emit::harness::random;
 use rand::Rng;
 
 #[test]

@@ -3,8 +3,8 @@
 use crate::bench::{Bench, BenchConfig, LOG2_TIMEOUT};
 use crate::fates::Fate;
 use crate::host::{HostConfig, ALL_SLOTS};
-use crate::sim::random;
 use ferroce_dma::reader::read_budget::COMPLETION_HEADERS;
+use ferroce_emit::harness::random;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 

@@ -3,7 +3,7 @@
 use crate::bench::{Bench, BenchConfig, LOG2_TIMEOUT};
 use crate::fates::Fate;
 use crate::host::{HostConfig, ALL_SLOTS};
-use crate::sim::random;
+use ferroce_emit::harness::random;
 use rand::Rng;
 
 const CONFIG: BenchConfig = BenchConfig {

@@ -1,7 +1,7 @@
 //! Single cases that cuts and rotations could get wrong.
 
-use crate::sim::random;
 use crate::world::{Knobs, Read, World, Write};
+use ferroce_emit::harness::random;
 use rand::seq::SliceRandom;
 
 /// Address in a page and length.

@@ -8,12 +8,10 @@ mod rates;
     dead_code,
     reason = "the same file serves the other tests of this crate"
 )]
-#[path = "../common/sim.rs"]
-mod sim;
 mod world;
 
+use ferroce_emit::harness::random;
 use rand::Rng;
-use sim::random;
 use world::{Bursts, Credits, Knobs, Read, World, Write};
 
 /// Random writes and reads in surroundings that change from round to round.

@@ -1,7 +1,7 @@
 //! Cycles a TLP takes on RQ.
 
-use crate::sim::random;
 use crate::world::{Knobs, Read, World, Write};
+use ferroce_emit::harness::random;
 
 /// What there is to send.
 #[derive(Debug, Clone, Copy)]

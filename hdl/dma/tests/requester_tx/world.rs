@@ -1,9 +1,9 @@
 //! The block between DMA clients and the PCIe block.
 
 use crate::oracle::Oracle;
-use crate::sim::Sim;
 use ferroce_dma::desc::{PcieLimits, RqTlp};
 use ferroce_dma::requester::requester_tx::RequesterTx;
+use ferroce_emit::harness::Sim;
 use ferroce_emit::prelude::*;
 use ferroce_pcie::tlp::MemRead;
 use ferroce_pcie::usp::RqBeat;

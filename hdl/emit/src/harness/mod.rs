@@ -31,6 +31,8 @@ mod icarus;
 mod leaf;
 mod run;
 mod scan;
+mod seed;
+mod sim;
 mod stimulus;
 mod trace;
 mod verilog;
@@ -42,6 +44,8 @@ pub use inventory;
 pub use leaf::{constructed_type, leaves_of, Leaf, LeafModule};
 pub use run::{check_leaves, Options};
 pub use scan::{unregistered, UnregisteredError};
+pub use seed::random;
+pub use sim::Sim;
 pub use stimulus::Inputs;
 
 /// Registers a module for [`check_crate!`](crate::check_crate).

@@ -2,6 +2,7 @@
 
 use super::error::HarnessError;
 use super::leaf::Leaf;
+use super::seed::number;
 use super::trace::{record, Trace};
 use super::verilog::{batch, replay};
 use crate::stack::{on_big_stack, on_big_stacks};
@@ -30,12 +31,6 @@ impl Options {
     /// If one of them is no number.
     #[must_use]
     pub fn from_env() -> Self {
-        let number = |name: &str| {
-            std::env::var(name).ok().map(|text| {
-                text.parse::<u64>()
-                    .unwrap_or_else(|_| panic!("{name} must be a number, not {text:?}"))
-            })
-        };
         let cycles = number("FERROCE_CYCLES").and_then(|cycles| usize::try_from(cycles).ok());
         Self {
             cycles: cycles.unwrap_or(CYCLES),

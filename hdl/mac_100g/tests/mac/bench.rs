@@ -1,5 +1,6 @@
 //! [`Mac100g`] on three clocks, with sources and sinks at its four streams.
 
+use ferroce_emit::harness::random;
 use ferroce_emit::prelude::*;
 use ferroce_mac_100g::{Fcs, Mac100g};
 use ferroce_rtl::stream::Beat;
@@ -7,7 +8,7 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use std::collections::VecDeque;
 
-use crate::frames::{random, Collector};
+use crate::frames::Collector;
 
 /// Periods in picoseconds: 250 MHz, 322.265625 MHz, and 100 ppm slower for the far end's transmitter.
 const CORE_PS: u64 = 4_000_000;

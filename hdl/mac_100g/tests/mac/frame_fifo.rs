@@ -1,6 +1,6 @@
 //! The store-and-forward FIFO by itself, small, so that its corners come often.
 
-use crate::frames::random;
+use ferroce_emit::harness::random;
 use ferroce_emit::prelude::*;
 use ferroce_mac_100g::frame_fifo::{FrameFifo, WhenFull};
 use ferroce_rtl::stream::Beat;

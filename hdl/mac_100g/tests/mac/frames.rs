@@ -3,18 +3,7 @@
 use ferroce_abi::icrc::fcs;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::stream::Beat;
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
-
-/// The random numbers of one test; the seed comes from `FERROCE_SEED` if that is set.
-pub fn random() -> ChaCha8Rng {
-    let seed = match std::env::var("FERROCE_SEED") {
-        Ok(text) => text.parse().expect("FERROCE_SEED is a number"),
-        Err(_) => rand::random(),
-    };
-    println!("FERROCE_SEED={seed}");
-    ChaCha8Rng::seed_from_u64(seed)
-}
+use rand::Rng;
 
 /// `len` random bytes.
 pub fn noise(len: usize, random: &mut impl Rng) -> Vec<u8> {

@@ -1,6 +1,7 @@
 //! Beats to AXI stream and back.
 
-use crate::frames::{assert_frames, beats, noise, random, Collector};
+use crate::frames::{assert_frames, beats, noise, Collector};
+use ferroce_emit::harness::random;
 use ferroce_emit::prelude::*;
 use ferroce_mac_100g::axis_rx::AxisRx;
 use ferroce_mac_100g::axis_tx::AxisTx;

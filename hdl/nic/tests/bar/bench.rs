@@ -1,8 +1,9 @@
 //! The register window on a test's strings: accesses in, answers, doorbells and table writes out.
 
-use crate::common::{connected, random, settle};
+use crate::common::{connected, settle};
 use ferroce_abi::mailbox::{CommandStatus, MailboxState};
 use ferroce_abi::regs;
+use ferroce_emit::harness::random;
 use ferroce_nic::bar::Bar;
 use ferroce_nic::NicConfig;
 use ferroce_rtl::desc::bar::{BarReq, CqBell, EqBell, QueueBell};

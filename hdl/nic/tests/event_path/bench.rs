@@ -1,9 +1,10 @@
 //! CQE writer, event path and the host that looks only when it is told.
 
-use crate::common::{bytes_of, cfg_write, connected, random, settle};
+use crate::common::{bytes_of, connected, settle};
 use ferroce_abi::cfg::{CqCfg, EqCfg};
 use ferroce_abi::cqe::{flags, phase_of, Cqe, Status};
 use ferroce_abi::eqe::{Eqe, EventKind};
+use ferroce_emit::harness::random;
 use ferroce_nic::cqe_writer::CqeWriter;
 use ferroce_nic::events::EventPath;
 use ferroce_rtl::desc::bar::{BarReq, CqBell, EqBell};
@@ -121,7 +122,11 @@ impl Bench {
                 vector: (EQS - 1 - eq) as u8,
                 gap: setup.gap,
             };
-            bench.cycle(cfg_write(table::EQ, eq, entry.to_bits().expect("fits")));
+            bench.cycle(CfgWrite::of_entry(
+                table::EQ,
+                eq,
+                entry.to_bits().expect("fits"),
+            ));
             bench.idle(64);
         }
         for cq in 0..CQS {
@@ -133,7 +138,11 @@ impl Bench {
                 has_eq: true,
                 eq: (cq % EQS) as u8,
             };
-            bench.cycle(cfg_write(table::CQ, cq, entry.to_bits().expect("fits")));
+            bench.cycle(CfgWrite::of_entry(
+                table::CQ,
+                cq,
+                entry.to_bits().expect("fits"),
+            ));
             bench.idle(64);
         }
         for cq in 0..CQS {

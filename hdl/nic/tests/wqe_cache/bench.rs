@@ -1,7 +1,8 @@
 //! A cache, rings in a modelled host memory, and the owner of the queues.
 
-use crate::common::{cfg_write, connected, random, settle};
+use crate::common::{connected, settle};
 use crate::wqe::wqe_of;
+use ferroce_emit::harness::random;
 use ferroce_emit::prelude::*;
 use ferroce_nic::wqe_cache::WqeCache;
 use ferroce_rtl::desc::bar::QueueBell;
@@ -102,7 +103,7 @@ impl Bench {
             page: 0,
         };
         let words = ring.to_bits().expect("the ring fits its entry");
-        self.cfg.push_back(cfg_write(table::SQ, qp, words));
+        self.cfg.push_back(CfgWrite::of_entry(table::SQ, qp, words));
     }
 
     pub fn post(&mut self, qp: usize, count: u64) {

@@ -3,11 +3,11 @@
 use crate::packet::Packet;
 use crate::requester::Requester;
 use crate::responder::{ready, start_psn, KEY};
-use crate::sim::random;
 use crate::world::{completer, responder, Buffer, World, QPS, ROUGH};
 use ferroce_abi::cqe::Status;
 use ferroce_abi::opcode::rc;
 use ferroce_abi::regs::Counter;
+use ferroce_emit::harness::random;
 use rand::seq::SliceRandom;
 use rand::Rng;
 use std::collections::HashMap;

@@ -4,11 +4,11 @@
 use crate::packet::{ACK, SEQUENCE};
 use crate::requester::*;
 use crate::responder::ready;
-use crate::sim::random;
 use crate::world::{completer, Cqe, QPS, ROUGH, SMOOTH};
 use ferroce_abi::cqe::{Status, WcOpcode};
 use ferroce_abi::regs::Counter;
 use ferroce_abi::wqe::WrOpcode;
+use ferroce_emit::harness::random;
 use ferroce_rtl::desc::tx::LocalError;
 use rand::Rng;
 

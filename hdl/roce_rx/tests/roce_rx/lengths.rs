@@ -2,9 +2,9 @@
 
 use crate::packet::{Packet, ACK};
 use crate::responder::*;
-use crate::sim::random;
 use crate::world::{responder, Region, SMOOTH};
 use ferroce_abi::opcode::rc;
+use ferroce_emit::harness::random;
 
 /// Packets of which the last one has a wrong length.
 fn wrong_lengths() -> Vec<Vec<Packet>> {

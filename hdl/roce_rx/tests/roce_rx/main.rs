@@ -13,7 +13,5 @@ mod requester;
 mod requests;
 mod responder;
 mod rights;
-#[path = "../../../roce_tx/tests/roce_tx/sim.rs"]
-mod sim;
 mod timers;
 mod world;

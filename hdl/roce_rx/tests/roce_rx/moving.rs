@@ -2,9 +2,9 @@
 
 use crate::packet::Packet;
 use crate::responder::{ready, start_psn, KEY};
-use crate::sim::random;
 use crate::world::{responder, Buffer, Knobs, Region, World, ROUGH, SMOOTH};
 use ferroce_abi::opcode::rc;
+use ferroce_emit::harness::random;
 use rand::Rng;
 
 const BASE: u64 = 0x7FFF_FFFF_0000;

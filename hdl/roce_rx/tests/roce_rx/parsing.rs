@@ -2,10 +2,10 @@
 
 use crate::packet::{ip_checksum, Packet};
 use crate::responder::{ready, start_psn};
-use crate::sim::random;
 use crate::world::{World, ROUGH, SMOOTH};
 use ferroce_abi::opcode::rc;
 use ferroce_abi::regs::Counter;
+use ferroce_emit::harness::random;
 use rand::Rng;
 
 /// A zero-length WRITE: needs nothing but a QP.

@@ -2,9 +2,9 @@
 
 use crate::packet::Packet;
 use crate::responder::{ready, start_psn};
-use crate::sim::random;
 use crate::world::{responder, Buffer, Region, World, QPS, ROUGH, SMOOTH};
 use ferroce_abi::opcode::rc;
+use ferroce_emit::harness::random;
 use rand::seq::SliceRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;

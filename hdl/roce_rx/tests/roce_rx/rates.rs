@@ -3,9 +3,9 @@
 use crate::packet::Packet;
 use crate::requester::Requester;
 use crate::responder::{ready, start_psn, KEY};
-use crate::sim::random;
 use crate::world::{completer, responder, Buffer, Region, World, QPS, SMOOTH};
 use ferroce_abi::opcode::rc;
+use ferroce_emit::harness::random;
 
 /// Sends WRITEs without a pause on the wire, and gives the cycles a packet from the first packet on the wire
 /// to the last write.

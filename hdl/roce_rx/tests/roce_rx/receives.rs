@@ -2,11 +2,11 @@
 
 use crate::packet::{Packet, ACK};
 use crate::responder::*;
-use crate::sim::random;
 use crate::world::{responder, Buffer, SMOOTH};
 use ferroce_abi::cqe::Status;
 use ferroce_abi::opcode::rc;
 use ferroce_abi::regs::Counter;
+use ferroce_emit::harness::random;
 use rand::Rng;
 
 #[test]

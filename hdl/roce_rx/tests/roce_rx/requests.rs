@@ -2,11 +2,11 @@
 
 use crate::packet::{Packet, ACK, SEQUENCE};
 use crate::responder::*;
-use crate::sim::random;
 use crate::world::{responder, Buffer, Cqe, QPS, ROUGH, SMOOTH};
 use ferroce_abi::cqe::{flags, Status, WcOpcode};
 use ferroce_abi::opcode::rc;
 use ferroce_abi::regs::Counter;
+use ferroce_emit::harness::random;
 use rand::Rng;
 
 #[test]

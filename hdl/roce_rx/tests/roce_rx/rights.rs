@@ -2,10 +2,10 @@
 
 use crate::packet::{Packet, ACK};
 use crate::responder::*;
-use crate::sim::random;
 use crate::world::{responder, World, QPS, SMOOTH};
 use ferroce_abi::opcode::rc;
 use ferroce_abi::regs::Counter;
+use ferroce_emit::harness::random;
 
 #[test]
 fn writes_need_rights() {

@@ -3,10 +3,10 @@
 use crate::packet::{ACK, SEQUENCE};
 use crate::requester::*;
 use crate::responder::ready;
-use crate::sim::random;
 use crate::world::{completer, World, SMOOTH};
 use ferroce_abi::cqe::Status;
 use ferroce_abi::regs::Counter;
+use ferroce_emit::harness::random;
 
 /// RNR timer codes in microseconds.
 const RNR_TIMES: [(u8, f64); 8] = [

@@ -3,8 +3,9 @@
 use crate::host::Timing;
 use crate::peer::Connection;
 use crate::world::{World, SMOOTH};
-use crate::{connections, message, post_random, queue, sim, WILD};
+use crate::{connections, message, post_random, queue, WILD};
 use ferroce_abi::limits::Pmtu;
+use ferroce_emit::harness::random;
 
 /// Posts a message of three pages to a QP, of which the second one can't be read.
 fn post_unreadable(world: &mut World, qp: usize, offset: u64) {
@@ -16,7 +17,7 @@ fn post_unreadable(world: &mut World, qp: usize, offset: u64) {
 
 #[test]
 fn unreadable_payload_is_reported_and_ends_the_queue_there() {
-    let mut rng = sim::random();
+    let mut rng = random();
     let conns = connections(
         &mut rng,
         &[Pmtu::B4096, Pmtu::B4096, Pmtu::B1024, Pmtu::B256],
@@ -60,7 +61,7 @@ fn unreadable_payload_is_reported_and_ends_the_queue_there() {
 /// Payloads of the life before arrive, or fail, when the queue has begun anew.
 #[test]
 fn a_former_life_sends_and_reports_nothing() {
-    let mut rng = sim::random();
+    let mut rng = random();
     let conns = connections(&mut rng, &[Pmtu::B256, Pmtu::B1024]);
     let slow = Timing {
         latency: 5000,

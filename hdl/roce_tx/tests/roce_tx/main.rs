@@ -5,12 +5,12 @@ mod host;
 mod peer;
 mod queue;
 mod rates;
-mod sim;
 mod source;
 mod world;
 
 use ferroce_abi::limits::Pmtu;
 use ferroce_abi::wqe::{flags, WrOpcode};
+use ferroce_emit::harness::random;
 use host::Timing;
 use peer::{Connection, Message};
 use rand::seq::SliceRandom;
@@ -108,7 +108,7 @@ fn post_random(world: &mut World, count: usize, longest: u32) {
 
 #[test]
 fn every_length_at_every_alignment() {
-    let mut rng = sim::random();
+    let mut rng = random();
     let conns = connections(&mut rng, &Pmtu::ALL);
     let mut world = World::new(rng, SMOOTH, ORDERLY, &conns);
     for (qp, conn) in conns.iter().enumerate() {
@@ -135,7 +135,7 @@ const ROUGH: Knobs = Knobs {
 
 #[test]
 fn rough_surroundings_change_nothing() {
-    let mut rng = sim::random();
+    let mut rng = random();
     let mut conns = connections(&mut rng, &[Pmtu::ALL.as_slice(), &Pmtu::ALL].concat());
     for conn in &mut conns {
         // All PSNs wrap on the way.
@@ -150,7 +150,7 @@ fn rough_surroundings_change_nothing() {
 
 #[test]
 fn answers_overtake_requests() {
-    let mut rng = sim::random();
+    let mut rng = random();
     let conns = connections(&mut rng, &[Pmtu::B4096, Pmtu::B1024, Pmtu::B256]);
     let mut world = World::new(rng, ROUGH, WILD, &conns);
     post_random(&mut world, 60, 20_000);
@@ -176,7 +176,7 @@ fn answers_overtake_requests() {
 
 #[test]
 fn answers_do_not_wait_for_the_host() {
-    let mut rng = sim::random();
+    let mut rng = random();
     let conns = connections(&mut rng, &[Pmtu::B4096]);
     let slow = Timing {
         latency: 10_000,
@@ -204,7 +204,7 @@ fn answers_do_not_wait_for_the_host() {
 
 #[test]
 fn a_flood_of_answers_lets_requests_through() {
-    let mut rng = sim::random();
+    let mut rng = random();
     let conns = connections(&mut rng, &[Pmtu::B4096]);
     let mut world = World::new(rng, SMOOTH, ORDERLY, &conns);
     post_random(&mut world, 40, 20_000);
@@ -223,7 +223,7 @@ fn a_flood_of_answers_lets_requests_through() {
 
 #[test]
 fn the_sender_goes_back_to_any_packet() {
-    let mut rng = sim::random();
+    let mut rng = random();
     let mut conns = connections(&mut rng, &[Pmtu::ALL.as_slice(), &Pmtu::ALL].concat());
     conns[2].first_psn = 0xFF_FFC0;
     let knobs = Knobs {
@@ -260,7 +260,7 @@ fn the_sender_goes_back_to_any_packet() {
 
 #[test]
 fn a_halted_queue_is_silent_until_resumed() {
-    let mut rng = sim::random();
+    let mut rng = random();
     let conns = connections(&mut rng, &[Pmtu::B1024, Pmtu::B1024]);
     let mut world = World::new(rng, SMOOTH, ORDERLY, &conns);
     post_random(&mut world, 60, 12_000);
@@ -288,7 +288,7 @@ fn a_halted_queue_is_silent_until_resumed() {
 
 #[test]
 fn no_more_messages_than_the_table_holds() {
-    let mut rng = sim::random();
+    let mut rng = random();
     let conns = connections(&mut rng, &[Pmtu::B256]);
     let mut world = World::new(rng, SMOOTH, ORDERLY, &conns);
     post_random(&mut world, 40, 600);
@@ -319,7 +319,7 @@ fn bad_work_requests_halt_their_queue_only() {
             1,
         ),
     ];
-    let mut rng = sim::random();
+    let mut rng = random();
     let conns = connections(&mut rng, &[Pmtu::B1024; 9]);
     let mut world = World::new(rng, SMOOTH, ORDERLY, &conns);
     for qp in 0..conns.len() {
@@ -351,7 +351,7 @@ fn bad_work_requests_halt_their_queue_only() {
 
 #[test]
 fn a_queue_starts_anew_when_it_is_configured() {
-    let mut rng = sim::random();
+    let mut rng = random();
     let conns = connections(&mut rng, &[Pmtu::B256, Pmtu::B1024]);
     let mut world = World::new(rng, SMOOTH, ORDERLY, &conns);
     post_random(&mut world, 20, 5000);

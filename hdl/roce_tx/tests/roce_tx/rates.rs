@@ -1,8 +1,9 @@
 //! How many cycles packets take. 100 Gb/s are 50 bytes a cycle: a packet of 4096 bytes may take 83.
 
 use crate::world::{World, SMOOTH};
-use crate::{connections, message, sim, ORDERLY};
+use crate::{connections, message, ORDERLY};
 use ferroce_abi::limits::Pmtu;
+use ferroce_emit::harness::random;
 
 /// Cycles a frame while `count` frames pass, in the middle of the run.
 fn cycles_per_frame(world: &World, skip: usize, count: usize) -> f64 {
@@ -13,7 +14,7 @@ fn cycles_per_frame(world: &World, skip: usize, count: usize) -> f64 {
 
 #[test]
 fn full_packets_keep_the_wire_busy() {
-    let mut rng = sim::random();
+    let mut rng = random();
     for (queues, offset) in [(1, 0), (1, 5), (16, 0), (16, 60)] {
         let conns = connections(&mut rng, &vec![Pmtu::B4096; queues]);
         let mut world = World::new(rng.clone(), SMOOTH, ORDERLY, &conns);
@@ -32,7 +33,7 @@ fn full_packets_keep_the_wire_busy() {
 
 #[test]
 fn small_messages_of_many_queues_flow() {
-    let mut rng = sim::random();
+    let mut rng = random();
     let conns = connections(&mut rng, &[Pmtu::B4096; 16]);
     let mut world = World::new(rng, SMOOTH, ORDERLY, &conns);
     for qp in 0..16 {
@@ -49,7 +50,7 @@ fn small_messages_of_many_queues_flow() {
 
 #[test]
 fn one_queue_alone_fills_the_wire() {
-    let mut rng = sim::random();
+    let mut rng = random();
     for (pmtu, len, most) in [
         (Pmtu::B256, 8192, 5.5),
         (Pmtu::B1024, 8192, 18.0),

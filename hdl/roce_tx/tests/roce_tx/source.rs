@@ -1,6 +1,6 @@
 //! Streams into the transmit side and out of it.
 
-use crate::sim::Sim;
+use ferroce_emit::harness::Sim;
 use ferroce_emit::prelude::*;
 use std::collections::{HashMap, VecDeque};
 

@@ -21,6 +21,29 @@ pub struct CfgWrite {
     pub data: Bits<256>,
 }
 
+impl CfgWrite {
+    /// The write of an entry as software gives it: bits 63:0 in the first word.
+    #[must_use]
+    pub fn of_entry(table: u64, index: usize, entry: [u64; 4]) -> Self {
+        Self {
+            valid: true,
+            table: table.into(),
+            index: (index as u64).into(),
+            data: unpack_words(entry),
+        }
+    }
+}
+
+/// An entry's fields from the words of software.
+#[must_use]
+pub fn unpack_words<T: FromBits>(entry: [u64; 4]) -> T {
+    unpack(
+        &entry
+            .map(|word| [word as u32, (word >> 32) as u32])
+            .concat(),
+    )
+}
+
 /// Table numbers.
 pub mod table {
     /// [`super::PortCfg`].

@@ -1,5 +1,6 @@
 use crate::bench;
-use crate::bench::{random, Bench, Item, Sink, Source, RATES};
+use crate::bench::{Bench, Item, Sink, Source, RATES};
+use ferroce_emit::harness::random;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::arb2::Arb2;
 use ferroce_rtl::arb4::Arb4;

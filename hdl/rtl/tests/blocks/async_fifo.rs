@@ -1,4 +1,5 @@
-use crate::bench::{random, Item, Sink, Source, MAX_CYCLES};
+use crate::bench::{Item, Sink, Source, MAX_CYCLES};
+use ferroce_emit::harness::random;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::async_fifo::AsyncFifo;
 use rand::Rng;

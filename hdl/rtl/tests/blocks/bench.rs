@@ -2,19 +2,8 @@
 
 use ferroce_emit::prelude::*;
 use ferroce_rtl::stream::{Beat, StreamIn, StreamOut};
-use rand::{Rng, RngCore, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::Rng;
 use std::collections::VecDeque;
-
-/// The random numbers of one test; the seed comes from `FERROCE_SEED` if that is set.
-pub fn random() -> ChaCha8Rng {
-    let seed = match std::env::var("FERROCE_SEED") {
-        Ok(text) => text.parse().expect("FERROCE_SEED is a number"),
-        Err(_) => rand::thread_rng().next_u64(),
-    };
-    println!("FERROCE_SEED={seed}");
-    ChaCha8Rng::seed_from_u64(seed)
-}
 
 /// Cycles after which a test gives up.
 pub const MAX_CYCLES: usize = 50_000;

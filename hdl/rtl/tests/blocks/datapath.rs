@@ -1,5 +1,6 @@
 use crate::bench;
-use crate::bench::{random, Item};
+use crate::bench::Item;
+use ferroce_emit::harness::random;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::byte_mask::{ByteMask, BYTE_MASK_LATENCY};
 use ferroce_rtl::delay::Delay;

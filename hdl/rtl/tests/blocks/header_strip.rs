@@ -1,5 +1,6 @@
 use crate::bench;
-use crate::bench::{assert_same, bytes, noise, payload_lengths, random, wire, Item, Sink, Source};
+use crate::bench::{assert_same, bytes, noise, payload_lengths, wire, Item, Sink, Source};
+use ferroce_emit::harness::random;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
 use ferroce_rtl::flow_gate::FlowGate;

@@ -1,5 +1,6 @@
 use crate::bench;
-use crate::bench::{random, Item, Sink, Source, RATES};
+use crate::bench::{Item, Sink, Source, RATES};
+use ferroce_emit::harness::random;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::skid::Skid;
 

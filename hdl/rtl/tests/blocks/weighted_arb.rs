@@ -1,5 +1,6 @@
 use crate::bench;
-use crate::bench::{random, Sink, Source, RATES};
+use crate::bench::{Sink, Source, RATES};
+use ferroce_emit::harness::random;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::weighted_arb4::WeightedArb4;
 use rand::Rng;

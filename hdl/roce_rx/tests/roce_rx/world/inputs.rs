@@ -2,7 +2,6 @@
 
 use super::{Buffer, World};
 use crate::packet::PEER_IP;
-use crate::sim::bits256;
 use ferroce_abi::cfg::{CompleterCfg, ResponderCfg, RingCfg};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::cfg::{table, CfgWrite};
@@ -42,12 +41,7 @@ pub fn completer(qp: usize, psn: u32) -> CompleterCfg {
 
 impl World {
     pub fn configure(&mut self, table: u64, index: usize, words: [u64; 4]) {
-        self.cfg.push_back(CfgWrite {
-            valid: true,
-            table: table.into(),
-            index: (index as u64).into(),
-            data: bits256(words),
-        });
+        self.cfg.push_back(CfgWrite::of_entry(table, index, words));
     }
 
     pub fn configure_responder(&mut self, qp: usize, cfg: &ResponderCfg) {

@@ -7,9 +7,9 @@ mod surroundings;
 mod types;
 
 use crate::packet::{CARD_IP, CARD_MAC};
-use crate::sim::Sim;
 use ferroce_abi::cfg::{mac_bits, PortCfg};
 use ferroce_abi::regs::Counter;
+use ferroce_emit::harness::Sim;
 use ferroce_roce_rx::{RoceRx, RxSizes};
 use ferroce_rtl::desc::cfg::{table, CfgWrite};
 use ferroce_rtl::desc::lookup::{MrAnswer, WqeData, MR_CHECK_LATENCY, WQE_READ_LATENCY};

@@ -5,8 +5,8 @@ mod wire;
 use crate::host::{Host, Timing};
 use crate::peer::Connection;
 use crate::queue::Queue;
-use crate::sim::{bits256, Sim};
 use crate::source::{Source, StreamWatch};
+use ferroce_emit::harness::Sim;
 use ferroce_roce_tx::desc::FetchError;
 use ferroce_roce_tx::roce_tx::{RoceTx, TxSizes};
 use ferroce_rtl::desc::cfg::{table, CfgWrite, CFG_SPACING};
@@ -134,12 +134,7 @@ impl World {
     }
 
     fn write(&mut self, table: u64, index: usize, words: [u64; 4]) {
-        self.cfg.push_back(CfgWrite {
-            valid: true,
-            table: table.into(),
-            index: (index as u64).into(),
-            data: bits256(words),
-        });
+        self.cfg.push_back(CfgWrite::of_entry(table, index, words));
     }
 
     /// Writes a QP's table entries, which restarts it.

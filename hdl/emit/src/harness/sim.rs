@@ -1,30 +1,11 @@
 //! A Verilated module whose ports carry typed values.
 
-use ferroce_bridge::{build, Effort, Model, ModelSpec, Port, Waiver};
-use ferroce_emit::prelude::*;
-use ferroce_emit::{emit, on_big_stack, WAIVERS};
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 use std::collections::HashMap;
 
-/// Random numbers from `FERROCE_SEED`, or from a seed that is printed.
-pub fn random() -> ChaCha8Rng {
-    let seed = std::env::var("FERROCE_SEED")
-        .ok()
-        .and_then(|seed| seed.parse().ok())
-        .unwrap_or_else(rand::random);
-    println!("FERROCE_SEED={seed}");
-    ChaCha8Rng::seed_from_u64(seed)
-}
+use ferroce_bridge::{build, Effort, Model, ModelSpec, Port, Waiver};
 
-/// A table entry as the configuration bus carries it.
-pub fn bits256(words: [u64; 4]) -> Bits<256> {
-    let words: Vec<u32> = words
-        .iter()
-        .flat_map(|word| [*word as u32, (*word >> 32) as u32])
-        .collect();
-    unpack(&words)
-}
+use crate::prelude::*;
+use crate::{emit, on_big_stack, WAIVERS};
 
 /// A model and its clock.
 pub struct Sim {
@@ -83,6 +64,12 @@ impl Sim {
         let mut words = vec![0; port.word_count()];
         self.model.read_words(port, &mut words);
         words
+    }
+
+    /// Sets an input to the bits of a value that is packed already.
+    pub fn set_words(&mut self, name: &str, words: &[u32]) {
+        let port = self.port(name);
+        self.model.write_words(port, words);
     }
 
     /// What a port shows.
