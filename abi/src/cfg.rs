@@ -3,11 +3,16 @@
 //! writes them into its tables unchanged.
 
 mod field;
+#[macro_use]
+mod layout;
+mod ah;
+mod info;
 
-use field::{extract, insert, FieldValue};
 use serde::Serialize;
 
+pub use ah::{AhCfg, IPV4_GID};
 pub use field::{field_offset, BitField, FieldOverflow};
+pub use info::{QpInfo, QueueInfo};
 
 /// 64-bit words of an entry.
 pub const ENTRY_WORDS: usize = 4;
@@ -39,62 +44,10 @@ pub enum Table {
     Mr = 8,
     /// [`EqCfg`], by EQ; producer index and consumer index become 0, and the EQ is not armed.
     Eq = 9,
-}
-
-macro_rules! entry {
-    ($(#[$doc:meta])* $entry:ident {
-        $($(#[$field_doc:meta])* $field:ident: $ty:ty = $width:literal,)*
-    }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        pub struct $entry {
-            $($(#[$field_doc])* pub $field: $ty,)*
-        }
-
-        impl $entry {
-            /// Where the fields are.
-            pub const FIELDS: &'static [BitField] = &{
-                let mut fields = [$(BitField { name: stringify!($field), offset: 0, width: $width },)*];
-                let mut k = 1;
-                while k < fields.len() {
-                    fields[k].offset = fields[k - 1].offset + fields[k - 1].width;
-                    k += 1;
-                }
-                fields
-            };
-
-            /// The entry as it goes into the table.
-            ///
-            /// # Errors
-            /// [`FieldOverflow`] when a value is wider than its field.
-            pub fn to_bits(&self) -> Result<[u64; ENTRY_WORDS], FieldOverflow> {
-                let mut words = [0; ENTRY_WORDS];
-                let values = [$(self.$field.to_word(),)*];
-                for (field, value) in Self::FIELDS.iter().zip(values) {
-                    if value > u64::MAX >> (64 - field.width) {
-                        return Err(FieldOverflow {
-                            entry: stringify!($entry),
-                            field: field.name,
-                            width: field.width,
-                            value,
-                        });
-                    }
-                    insert(&mut words, field.offset, field.width, value);
-                }
-                Ok(words)
-            }
-
-            /// The inverse of [`Self::to_bits`]; bits outside all fields are ignored.
-            pub fn from_bits(words: &[u64; ENTRY_WORDS]) -> Self {
-                let mut fields = Self::FIELDS.iter();
-                Self {
-                    $($field: fields.next().map_or_else(Default::default, |field| {
-                        <$ty>::from_word(extract(words, field.offset, field.width))
-                    }),)*
-                }
-            }
-        }
-    };
+    /// [`AsyncCfg`].
+    Async = 10,
+    /// [`AhCfg`], by AH.
+    Ah = 12,
 }
 
 entry! {
@@ -242,6 +195,16 @@ entry! {
 }
 
 entry! {
+    /// Where events of QPs go.
+    AsyncCfg {
+        /// There is an EQ for them; else they are dropped.
+        enabled: bool = 1,
+        /// That EQ.
+        eq: u8 = 7,
+    }
+}
+
+entry! {
     /// A memory region.
     MrCfg {
         /// The region exists.
@@ -275,7 +238,7 @@ pub fn mac_bits(mac: [u8; 6]) -> u64 {
 
 impl Table {
     /// All tables, ascending.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Port,
         Self::Av,
         Self::Sender,
@@ -286,6 +249,8 @@ impl Table {
         Self::Cq,
         Self::Mr,
         Self::Eq,
+        Self::Async,
+        Self::Ah,
     ];
 
     /// Layout of the table's entries.
@@ -300,6 +265,8 @@ impl Table {
             Self::Cq => CqCfg::FIELDS,
             Self::Mr => MrCfg::FIELDS,
             Self::Eq => EqCfg::FIELDS,
+            Self::Async => AsyncCfg::FIELDS,
+            Self::Ah => AhCfg::FIELDS,
         }
     }
 }

@@ -29,11 +29,24 @@ pub enum EventKind {
     CqOverrun = 2,
     /// The EQ was full and has lost events; of which CQs is not known. The index is 0.
     EqOverrun = 3,
+    /// A QP met an error of its own: a malformed WQE, or memory that can't be read or written. The index is its QPN.
+    QpFatal = 4,
+    /// The peer sent a QP a request that is not allowed. The index is its QPN.
+    QpRequestError = 5,
+    /// The peer wanted memory of a QP without the right to it. The index is its QPN.
+    QpAccessError = 6,
 }
 
 impl EventKind {
     /// All kinds, ascending.
-    pub const ALL: [Self; 3] = [Self::Completion, Self::CqOverrun, Self::EqOverrun];
+    pub const ALL: [Self; 6] = [
+        Self::Completion,
+        Self::CqOverrun,
+        Self::EqOverrun,
+        Self::QpFatal,
+        Self::QpRequestError,
+        Self::QpAccessError,
+    ];
 }
 
 /// No event has this kind.
@@ -56,7 +69,7 @@ impl TryFrom<u8> for EventKind {
 pub struct Eqe {
     /// What it tells.
     pub kind: EventKind,
-    /// CQ index.
+    /// CQ index, or QPN.
     pub index: u32,
     /// Phase bit.
     pub phase: bool,

@@ -7,6 +7,8 @@ pub const QP_BITS: usize = 14;
 pub const CQ_BITS: usize = 14;
 /// Bits of an EQ index; also of an MSI-X vector's number.
 pub const EQ_BITS: usize = 7;
+/// Bits of an AH index.
+pub const AH_BITS: usize = 14;
 /// Bits of an MR index.
 pub const MR_BITS: usize = 16;
 /// Bits of a protection domain number.

@@ -4,11 +4,22 @@
 //! the `k`-th table of [`Command::tables`], at the index in the object register.
 //!
 //! Checks, in this order: another command is running ([`CommandStatus::Busy`], the new one is lost), the opcode is
-//! unknown, the index is outside its table, a QP is not in a state of [`Command::from`]. A refused command
+//! unknown, the index is outside its table, a QP is not in a state of [`Command::from`], the object exists or does not against [`Command::makes`] and [`Command::changes`]; then
+//! block by block a field is out of range, a CQ or EQ that the block names does not exist; at last the object is in use. A refused command
 //! changes nothing.
+//!
+//! Ranges: rings begin at multiples of 4096 and have 2 to 2^15 entries, path MTUs are 256 to 4096 bytes, an EQ's vector is one of the card's, an AH's GIDs are of IPv4 and of the port; CQs, EQs, AHs and
+//! regions are made enabled and taken away disabled. Everything is checked of what is enabled only. A QP uses its receive CQ from INIT on and its send CQ from RTS (or ERR) on, until it is
+//! in RESET; a CQ uses its EQ, and so does the port that of [`Command::SetAsyncEq`]. A memory region is never in use: who accesses it later is refused. Nor is an AH.
+//!
+//! [`Command::DestroyCq`] and [`Command::DestroyEq`] end when no write to the ring is in the card any more.
+
+mod status;
 
 use crate::cfg::{Table, ENTRY_BYTES, ENTRY_WORDS};
 use serde::Serialize;
+
+pub use status::{CommandStatus, MailboxState};
 
 /// 32-byte blocks in the mailbox.
 pub const BLOCKS: usize = 8;
@@ -51,6 +62,8 @@ pub enum Object {
     Eq,
     /// An MR: its index, not its key.
     Mr,
+    /// An address handle.
+    Ah,
 }
 
 /// Opcodes.
@@ -59,7 +72,7 @@ pub enum Object {
 pub enum Command {
     /// Sets the port's addresses.
     SetPort = 1,
-    /// Makes a CQ, or replaces it: its indices become 0.
+    /// Makes a CQ; its indices become 0.
     CreateCq = 2,
     /// Disables a CQ.
     DestroyCq = 3,
@@ -77,15 +90,33 @@ pub enum Command {
     QpToErr = 9,
     /// To RESET: everything is forgotten, nothing is flushed.
     QpToReset = 10,
-    /// Makes an EQ, or replaces it: its indices become 0.
+    /// Makes an EQ; its indices become 0.
     CreateEq = 11,
     /// Disables an EQ: events for it are dropped and counted.
     DestroyEq = 12,
+    /// Chooses the EQ for events of QPs, or none.
+    SetAsyncEq = 13,
+    /// Where a QP is: [`crate::cfg::QpInfo`].
+    QueryQp = 14,
+    /// Where a CQ is: [`crate::cfg::QueueInfo`].
+    QueryCq = 15,
+    /// Where an EQ is: [`crate::cfg::QueueInfo`].
+    QueryEq = 16,
+    /// Whether a memory region exists; there is no answer but the status.
+    QueryMr = 17,
+    /// Makes an address handle.
+    CreateAh = 24,
+    /// Changes all of an address handle.
+    ModifyAh = 25,
+    /// Takes an address handle away.
+    DestroyAh = 26,
+    /// What an address handle holds: its [`crate::cfg::AhCfg`].
+    QueryAh = 27,
 }
 
 impl Command {
     /// All commands, ascending.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 21] = [
         Self::SetPort,
         Self::CreateCq,
         Self::DestroyCq,
@@ -98,6 +129,15 @@ impl Command {
         Self::QpToReset,
         Self::CreateEq,
         Self::DestroyEq,
+        Self::SetAsyncEq,
+        Self::QueryQp,
+        Self::QueryCq,
+        Self::QueryEq,
+        Self::QueryMr,
+        Self::CreateAh,
+        Self::ModifyAh,
+        Self::DestroyAh,
+        Self::QueryAh,
     ];
 
     /// From the opcode register.
@@ -108,15 +148,17 @@ impl Command {
     /// What the object register names.
     pub const fn object(self) -> Object {
         match self {
-            Self::SetPort => Object::Port,
-            Self::CreateCq | Self::DestroyCq => Object::Cq,
-            Self::CreateEq | Self::DestroyEq => Object::Eq,
-            Self::RegMr | Self::DeregMr => Object::Mr,
+            Self::SetPort | Self::SetAsyncEq => Object::Port,
+            Self::CreateCq | Self::DestroyCq | Self::QueryCq => Object::Cq,
+            Self::CreateEq | Self::DestroyEq | Self::QueryEq => Object::Eq,
+            Self::RegMr | Self::DeregMr | Self::QueryMr => Object::Mr,
+            Self::CreateAh | Self::ModifyAh | Self::DestroyAh | Self::QueryAh => Object::Ah,
             Self::QpResetToInit
             | Self::QpInitToRtr
             | Self::QpRtrToRts
             | Self::QpToErr
-            | Self::QpToReset => Object::Qp,
+            | Self::QpToReset
+            | Self::QueryQp => Object::Qp,
         }
     }
 
@@ -126,6 +168,9 @@ impl Command {
     pub const fn tables(self) -> &'static [Table] {
         match self {
             Self::SetPort => &[Table::Port],
+            Self::SetAsyncEq => &[Table::Async],
+            Self::QueryQp | Self::QueryCq | Self::QueryEq | Self::QueryMr | Self::QueryAh => &[],
+            Self::CreateAh | Self::ModifyAh | Self::DestroyAh => &[Table::Ah],
             Self::CreateCq | Self::DestroyCq => &[Table::Cq],
             Self::CreateEq | Self::DestroyEq => &[Table::Eq],
             Self::RegMr | Self::DeregMr => &[Table::Mr],
@@ -143,6 +188,40 @@ impl Command {
         }
     }
 
+    /// Whether the command makes its object or takes it away; `None` when it does neither.
+    pub const fn makes(self) -> Option<bool> {
+        match self {
+            Self::CreateCq | Self::CreateEq | Self::RegMr | Self::CreateAh => Some(true),
+            Self::DestroyCq | Self::DestroyEq | Self::DeregMr | Self::DestroyAh => Some(false),
+            Self::SetPort
+            | Self::SetAsyncEq
+            | Self::QpResetToInit
+            | Self::QpInitToRtr
+            | Self::QpRtrToRts
+            | Self::QpToErr
+            | Self::QpToReset
+            | Self::QueryQp
+            | Self::QueryCq
+            | Self::QueryEq
+            | Self::QueryMr
+            | Self::ModifyAh
+            | Self::QueryAh => None,
+        }
+    }
+
+    /// Whether the command changes its object, which must exist. QPs, which always exist in some state, have [`Self::from`].
+    pub const fn changes(self) -> bool {
+        matches!(self, Self::ModifyAh)
+    }
+
+    /// Whether the command only asks for its object, which must exist. The answer stands in [`crate::regs::MAILBOX_OUT`] from its end until the next query.
+    pub const fn queries(self) -> bool {
+        matches!(
+            self,
+            Self::QueryQp | Self::QueryCq | Self::QueryEq | Self::QueryMr | Self::QueryAh
+        )
+    }
+
     /// QP states in which the command is allowed; empty for commands that name no QP.
     pub const fn from(self) -> &'static [QpState] {
         match self {
@@ -150,14 +229,22 @@ impl Command {
             Self::QpInitToRtr => &[QpState::Init],
             Self::QpRtrToRts => &[QpState::Rtr],
             Self::QpToErr => &[QpState::Init, QpState::Rtr, QpState::Rts, QpState::Err],
-            Self::QpToReset => &QpState::ALL,
+            Self::QpToReset | Self::QueryQp => &QpState::ALL,
             Self::SetPort
+            | Self::SetAsyncEq
             | Self::CreateCq
             | Self::DestroyCq
             | Self::CreateEq
             | Self::DestroyEq
             | Self::RegMr
-            | Self::DeregMr => &[],
+            | Self::DeregMr
+            | Self::QueryCq
+            | Self::QueryEq
+            | Self::QueryMr
+            | Self::CreateAh
+            | Self::ModifyAh
+            | Self::DestroyAh
+            | Self::QueryAh => &[],
         }
     }
 
@@ -170,89 +257,21 @@ impl Command {
             Self::QpToErr => Some(QpState::Err),
             Self::QpToReset => Some(QpState::Reset),
             Self::SetPort
+            | Self::SetAsyncEq
             | Self::CreateCq
             | Self::DestroyCq
             | Self::CreateEq
             | Self::DestroyEq
             | Self::RegMr
-            | Self::DeregMr => None,
-        }
-    }
-}
-
-/// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, thiserror::Error)]
-#[repr(u8)]
-pub enum CommandStatus {
-    /// Done.
-    #[error("done")]
-    Ok = 0,
-    /// No command has this opcode.
-    #[error("unknown command opcode")]
-    BadOpcode = 1,
-    /// The object register is outside the command's table.
-    #[error("object index outside the card's table")]
-    BadIndex = 2,
-    /// The QP is in a state that does not allow the command.
-    #[error("the QP's state does not allow the command")]
-    BadState = 3,
-    /// A command was still running; the new one was ignored.
-    #[error("another command was still running")]
-    Busy = 4,
-}
-
-impl CommandStatus {
-    /// All codes, ascending.
-    pub const ALL: [Self; 5] = [
-        Self::Ok,
-        Self::BadOpcode,
-        Self::BadIndex,
-        Self::BadState,
-        Self::Busy,
-    ];
-
-    /// From the status register's code.
-    pub fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.get(usize::from(code)).copied()
-    }
-}
-
-/// Content of the status register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MailboxState {
-    /// No command was given since power-up.
-    Idle,
-    /// A command is running.
-    Busy,
-    /// The last command has ended with this code.
-    Done(u8),
-}
-
-impl MailboxState {
-    /// Status register bit: a command is running.
-    pub const BUSY: u32 = 1 << 0;
-    /// Status register bit: the last command has ended; cleared by the next one.
-    pub const DONE: u32 = 1 << 1;
-    /// Lowest status register bit of the 8-bit [`CommandStatus`].
-    pub const CODE_SHIFT: u32 = 8;
-
-    /// As the register shows it.
-    pub const fn to_bits(self) -> u32 {
-        match self {
-            Self::Idle => 0,
-            Self::Busy => Self::BUSY,
-            Self::Done(code) => Self::DONE | (code as u32) << Self::CODE_SHIFT,
-        }
-    }
-
-    /// From the register.
-    pub const fn from_bits(bits: u32) -> Self {
-        if bits & Self::BUSY != 0 {
-            Self::Busy
-        } else if bits & Self::DONE != 0 {
-            Self::Done((bits >> Self::CODE_SHIFT) as u8)
-        } else {
-            Self::Idle
+            | Self::DeregMr
+            | Self::QueryQp
+            | Self::QueryCq
+            | Self::QueryEq
+            | Self::QueryMr
+            | Self::CreateAh
+            | Self::ModifyAh
+            | Self::DestroyAh
+            | Self::QueryAh => None,
         }
     }
 }
@@ -284,23 +303,12 @@ mod tests {
         for command in Command::ALL {
             let is_qp = command.object() == Object::Qp;
             assert_eq!(!command.from().is_empty(), is_qp, "{command:?}");
-            assert_eq!(command.to().is_some(), is_qp, "{command:?}");
+            let moves = is_qp && !command.queries();
+            assert_eq!(command.to().is_some(), moves, "{command:?}");
+            assert_eq!(command.tables().is_empty(), command.queries());
             assert_eq!(Command::from_opcode(command as u32), Some(command));
         }
         assert_eq!(Command::from_opcode(0), None);
-        assert_eq!(Command::from_opcode(13), None);
-    }
-
-    #[test]
-    fn status_register_forms_agree() {
-        for state in [
-            MailboxState::Idle,
-            MailboxState::Busy,
-            MailboxState::Done(0),
-            MailboxState::Done(3),
-        ] {
-            assert_eq!(MailboxState::from_bits(state.to_bits()), state);
-        }
-        assert_eq!(MailboxState::Done(3).to_bits(), 0x302);
+        assert_eq!(Command::from_opcode(18), None);
     }
 }

@@ -115,6 +115,16 @@ const SUMMARIES: &[(&str, &str)] = &[
         "RegionWriter",
         "makes and removes memory regions while accesses are under way",
     ),
+    (
+        "BellKeeper",
+        "keeps the newest doorbell of each queue until it can be handled",
+    ),
+    ("QpEvents", "tells of QPs that failed"),
+    ("QpView", "where each QP is, for queries"),
+    (
+        "WriteDrain",
+        "waits until the writes to a removed queue have left the card",
+    ),
     ("CqeWriter", "writes completions into rings in host memory"),
     (
         "Bar",

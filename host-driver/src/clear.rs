@@ -4,19 +4,28 @@ use crate::device::Capabilities;
 use crate::error::Error;
 use crate::mailbox::Mailbox;
 use ferroce_abi::cfg::{
-    CompleterCfg, CqCfg, EqCfg, FieldOverflow, MrCfg, ResponderCfg, RingCfg, SenderCfg, ENTRY_WORDS,
+    AhCfg, AsyncCfg, CompleterCfg, CqCfg, EqCfg, FieldOverflow, MrCfg, ResponderCfg, RingCfg,
+    SenderCfg, ENTRY_WORDS,
 };
 use ferroce_abi::limits::FIRST_QPN;
-use ferroce_abi::mailbox::{Command, Request};
+use ferroce_abi::mailbox::{Command, CommandStatus, Request};
 
-/// Moves all QPs to RESET, then disables all regions, CQs and EQs.
+/// Moves all QPs to RESET, then disables all regions, address handles, CQs and EQs that there are.
 pub(crate) fn clear(mailbox: &Mailbox, caps: &Capabilities) -> Result<(), Error> {
     let run = |command, object, entries: &[[u64; ENTRY_WORDS]]| {
-        mailbox.run(&Request {
+        let ran = mailbox.run(&Request {
             command,
             object,
             entries: entries.to_vec(),
-        })
+        });
+        match ran {
+            // What was not left there need not be taken away.
+            Err(Error::CommandRefused {
+                status: CommandStatus::NoObject,
+                ..
+            }) => Ok(()),
+            other => other,
+        }
     };
     let stopped = stopped_qp()?;
     for qpn in FIRST_QPN..caps.qps {
@@ -26,9 +35,16 @@ pub(crate) fn clear(mailbox: &Mailbox, caps: &Capabilities) -> Result<(), Error>
     for index in 1..caps.mrs {
         run(Command::DeregMr, index, &region)?;
     }
+    let handle = [AhCfg::default().to_bits()?];
+    for number in 0..caps.ahs {
+        run(Command::DestroyAh, number, &handle)?;
+    }
     let queue = [CqCfg::default().to_bits()?];
     for cqn in 0..caps.cqs {
         run(Command::DestroyCq, cqn, &queue)?;
+    }
+    if caps.eqs > 0 {
+        run(Command::SetAsyncEq, 0, &[AsyncCfg::default().to_bits()?])?;
     }
     let events = [EqCfg::default().to_bits()?];
     for eqn in 0..caps.eqs {
@@ -39,6 +55,7 @@ pub(crate) fn clear(mailbox: &Mailbox, caps: &Capabilities) -> Result<(), Error>
         caps.mrs,
         caps.cqs,
         caps.eqs,
+        caps.ahs,
         "cleared what was left on the card"
     );
     Ok(())

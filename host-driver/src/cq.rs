@@ -8,7 +8,7 @@ use crate::lock::lock;
 use crate::page::{check_page, number_of, DoorbellPage};
 use crate::platform::DmaBuffer;
 use crate::qp::QpShared;
-use ferroce_abi::cfg::CqCfg;
+use ferroce_abi::cfg::{CqCfg, QueueInfo};
 use ferroce_abi::cqe::{phase_of, Cqe, PHASE};
 use ferroce_abi::limits::{CQE_BYTES, CQE_INDEX_BITS, RING_LOG_MAX, RING_LOG_MIN};
 use ferroce_abi::mailbox::Command;
@@ -286,6 +286,15 @@ impl Cq {
     /// and counts them.
     pub fn capacity(&self) -> usize {
         1 << self.shared.log_size
+    }
+
+    /// Where the card is in the CQ.
+    ///
+    /// # Errors
+    /// [`Error::Bar`], command errors.
+    pub fn query(&self) -> Result<QueueInfo, Error> {
+        let answer = self.shared.device.query(Command::QueryCq, self.cqn())?;
+        Ok(QueueInfo::from_bits(&answer))
     }
 
     /// Asks for one [`Event::Completion`](crate::Event::Completion) in the CQ's EQ: for the next completion, or for one that is there

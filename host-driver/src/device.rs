@@ -6,15 +6,16 @@ use crate::cq::Cq;
 use crate::eq::{Eq, EqAttr};
 use crate::error::{check_range, Error};
 use crate::ids::IdPool;
+use crate::lock::lock;
 use crate::mailbox::Mailbox;
 use crate::mr::MrPool;
 use crate::page::DoorbellPage;
 use crate::pd::Pd;
 use crate::platform::{Bar, DmaMemory};
 use crate::port::PortAddress;
-use ferroce_abi::cfg::{mac_bits, PortCfg, ENTRY_WORDS};
+use ferroce_abi::cfg::{mac_bits, AsyncCfg, PortCfg, ENTRY_WORDS};
 use ferroce_abi::limits::{
-    Pmtu, CQ_BITS, EQ_BITS, FIRST_QPN, MR_BITS, PD_BITS, QP_BITS, RING_ALIGN, WQE_SGES,
+    Pmtu, AH_BITS, CQ_BITS, EQ_BITS, FIRST_QPN, MR_BITS, PD_BITS, QP_BITS, RING_ALIGN, WQE_SGES,
 };
 use ferroce_abi::mailbox::{Command, Request};
 use ferroce_abi::regs::{self, feature, Counter};
@@ -33,6 +34,8 @@ pub struct Capabilities {
     pub eqs: u32,
     /// Memory regions; index 0 is not used.
     pub mrs: u32,
+    /// Address handles.
+    pub ahs: u32,
     /// WQEs of each queue that the card keeps on chip.
     pub wqe_window: u32,
     /// Messages of a QP that may be unacknowledged.
@@ -64,6 +67,7 @@ impl Capabilities {
             cqs: counted("NUM_CQS", regs::NUM_CQS, 1, 1 << CQ_BITS)?,
             eqs: counted("NUM_EQS", regs::NUM_EQS, 0, 1 << EQ_BITS)?,
             mrs: counted("NUM_MRS", regs::NUM_MRS, 2, 1 << MR_BITS)?,
+            ahs: counted("NUM_AHS", regs::NUM_AHS, 0, 1 << AH_BITS)?,
             wqe_window: bar.read32(regs::WQE_WINDOW)?,
             retransmit_depth: bar.read32(regs::RETRANSMIT_DEPTH)?,
             max_sge: counted("MAX_SGE", regs::MAX_SGE, 1, WQE_SGES as u32)? as usize,
@@ -103,7 +107,7 @@ pub struct DeviceOptions {
     /// Looks at the status register before a command counts as failed. Each takes about a microsecond on a card and
     /// lets some time pass in a simulation.
     pub command_polls: u32,
-    /// Takes off the card what an earlier driver may have left: all QPs, CQs, EQs and memory regions, a command each. A card
+    /// Takes off the card what an earlier driver may have left: all QPs, CQs, EQs, memory regions and address handles, a command each. A card
     /// keeps them when the process that made them dies.
     pub clear: bool,
 }
@@ -129,9 +133,12 @@ pub(crate) struct Shared {
     pub(crate) pdns: IdPool,
     pub(crate) pages: IdPool,
     pub(crate) mrs: MrPool,
+    pub(crate) ahs: IdPool,
     mailbox: Mailbox,
     /// Held from the first word of a push to its doorbell: pages are shared by threads.
     pub(crate) pushing: Mutex<()>,
+    /// The EQ of the QPs' events; the lock is held while it is changed.
+    async_eq: Mutex<Option<u8>>,
     port: RwLock<Option<PortAddress>>,
 }
 
@@ -150,6 +157,34 @@ impl Shared {
             object,
             entries: entries.to_vec(),
         })
+    }
+
+    /// Asks the card for an object.
+    pub(crate) fn query(&self, command: Command, object: u32) -> Result<[u64; ENTRY_WORDS], Error> {
+        self.mailbox.ask(&Request {
+            command,
+            object,
+            entries: Vec::new(),
+        })
+    }
+
+    /// Tells the card where the QPs' events go.
+    fn write_async_eq(&self, eqn: Option<u8>) -> Result<(), Error> {
+        let entry = AsyncCfg {
+            enabled: eqn.is_some(),
+            eq: eqn.unwrap_or(0),
+        };
+        self.command(Command::SetAsyncEq, 0, &[entry.to_bits()?])
+    }
+
+    /// The EQ goes away: if it takes the QPs' events, it does so no more.
+    pub(crate) fn leave_async_eq(&self, eqn: u8) -> Result<(), Error> {
+        let mut now = lock(&self.async_eq);
+        if *now == Some(eqn) {
+            self.write_async_eq(None)?;
+            *now = None;
+        }
+        Ok(())
     }
 
     /// Zeroed memory for a ring of `2^log_size` entries.
@@ -226,7 +261,9 @@ impl Device {
                 // Page 0 is for queues that were made without a page.
                 pages: IdPool::new("doorbell pages", 1..regs::DOORBELL_PAGES as u32),
                 mrs: MrPool::new(caps.mrs),
+                ahs: IdPool::new("address handles", 0..caps.ahs),
                 pushing: Mutex::default(),
+                async_eq: Mutex::new(None),
                 port: RwLock::new(None),
             }),
         })
@@ -309,6 +346,23 @@ impl Device {
     /// [`Error::OtherDevice`] for a page of another card, command errors.
     pub fn create_eq(&self, attr: EqAttr, page: Option<&DoorbellPage>) -> Result<Eq, Error> {
         Eq::new(&self.shared, attr, page)
+    }
+
+    /// Sends the events of all QPs to `eq`, or to none, which is so at the beginning: [`Event::QpFatal`](crate::Event::QpFatal) and the like. When the
+    /// EQ is dropped, there is none again. Of several events of a QP that wait for a host that takes no writes, the newest is told.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] by a card without events, [`Error::OtherDevice`], command errors.
+    pub fn set_async_eq(&self, eq: Option<&Eq>) -> Result<(), Error> {
+        self.shared.caps.need(feature::EVENTS)?;
+        if eq.is_some_and(|eq| !eq.shared.is_of(&self.shared)) {
+            return Err(Error::OtherDevice { what: "EQ" });
+        }
+        let mut now = lock(&self.shared.async_eq);
+        let eqn = eq.map(|eq| eq.shared.eqn);
+        self.shared.write_async_eq(eqn)?;
+        *now = eqn;
+        Ok(())
     }
 
     /// A doorbell page of its own, for the queues of one process.

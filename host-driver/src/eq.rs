@@ -6,7 +6,7 @@ use crate::error::{check_range, Error};
 use crate::lock::lock;
 use crate::page::{check_page, number_of, DoorbellPage};
 use crate::platform::{DmaBuffer, Interrupts};
-use ferroce_abi::cfg::EqCfg;
+use ferroce_abi::cfg::{EqCfg, QueueInfo};
 use ferroce_abi::cqe::phase_of;
 use ferroce_abi::eqe::{Eqe, EventKind, PHASE};
 use ferroce_abi::limits::{CQE_INDEX_BITS, EQE_BYTES};
@@ -33,8 +33,38 @@ pub enum Event {
         /// The CQ.
         cqn: u32,
     },
-    /// The EQ was full and lost events: poll and arm every CQ of it.
+    /// The EQ was full and lost events: poll and arm every CQ of it, and look at the QPs if it is the EQ of their events.
     EqOverrun,
+    /// A QP met an error of its own: a malformed work request, or memory that the card can't read or write. It goes to the EQ of
+    /// [`Device::set_async_eq`](crate::Device::set_async_eq), as those that follow do. The card has stopped that side of the QP.
+    QpFatal {
+        /// The QP.
+        qpn: u32,
+    },
+    /// The peer sent a QP a request that is not allowed, and was told so. The QP receives no more.
+    QpRequestError {
+        /// The QP.
+        qpn: u32,
+    },
+    /// The peer wanted memory of a QP without the right to it, and was told so. The QP receives no more.
+    QpAccessError {
+        /// The QP.
+        qpn: u32,
+    },
+}
+
+impl From<Eqe> for Event {
+    fn from(eqe: Eqe) -> Self {
+        let index = eqe.index;
+        match eqe.kind {
+            EventKind::Completion => Self::Completion { cqn: index },
+            EventKind::CqOverrun => Self::CqOverrun { cqn: index },
+            EventKind::EqOverrun => Self::EqOverrun,
+            EventKind::QpFatal => Self::QpFatal { qpn: index },
+            EventKind::QpRequestError => Self::QpRequestError { qpn: index },
+            EventKind::QpAccessError => Self::QpAccessError { qpn: index },
+        }
+    }
 }
 
 /// What an EQ is made with.
@@ -92,9 +122,10 @@ impl EqShared {
 
 impl Drop for EqShared {
     fn drop(&mut self) {
-        let done = EqCfg::default()
-            .to_bits()
-            .map_err(Error::from)
+        let done = self
+            .device
+            .leave_async_eq(self.eqn)
+            .and_then(|()| Ok(EqCfg::default().to_bits()?))
             .and_then(|bits| {
                 self.device
                     .command(Command::DestroyEq, self.eqn.into(), &[bits])
@@ -173,6 +204,15 @@ impl Eq {
         1 << self.shared.log_size
     }
 
+    /// Where the card is in the EQ.
+    ///
+    /// # Errors
+    /// [`Error::Bar`], command errors.
+    pub fn query(&self) -> Result<QueueInfo, Error> {
+        let answer = self.shared.device.query(Command::QueryEq, self.eqn())?;
+        Ok(QueueInfo::from_bits(&answer))
+    }
+
     /// Takes all events that are there now; it never waits for one.
     ///
     /// # Errors
@@ -183,11 +223,7 @@ impl Eq {
         let mut result = Ok(());
         while let Some(eqe) = self.next(*consumer)? {
             match Eqe::decode(&eqe) {
-                Ok(Eqe { kind, index, .. }) => events.push(match kind {
-                    EventKind::Completion => Event::Completion { cqn: index },
-                    EventKind::CqOverrun => Event::CqOverrun { cqn: index },
-                    EventKind::EqOverrun => Event::EqOverrun,
-                }),
+                Ok(eqe) => events.push(eqe.into()),
                 // Those before it come first; it is met again.
                 Err(_) if !events.is_empty() => break,
                 Err(error) => result = Err(error.into()),

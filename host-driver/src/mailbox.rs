@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::lock::lock;
 use crate::platform::Bar;
-use ferroce_abi::cfg::ENTRY_BYTES;
+use ferroce_abi::cfg::{ENTRY_BYTES, ENTRY_WORDS};
 use ferroce_abi::mailbox::{CommandStatus, MailboxState, Request};
 use ferroce_abi::regs;
 use std::sync::{Arc, Mutex};
@@ -29,6 +29,21 @@ impl Mailbox {
     /// Runs a command to its end.
     pub(crate) fn run(&self, request: &Request) -> Result<(), Error> {
         let _turn = lock(&self.turn);
+        self.run_locked(request)
+    }
+
+    /// Runs a query; its answer.
+    pub(crate) fn ask(&self, request: &Request) -> Result<[u64; ENTRY_WORDS], Error> {
+        let _turn = lock(&self.turn);
+        self.run_locked(request)?;
+        let mut answer = [0; ENTRY_WORDS];
+        for (word, value) in answer.iter_mut().enumerate() {
+            *value = self.bar.read64(regs::MAILBOX_OUT + 8 * word as u64)?;
+        }
+        Ok(answer)
+    }
+
+    fn run_locked(&self, request: &Request) -> Result<(), Error> {
         let command = request.command;
         // A command that timed out earlier may still be running.
         self.wait(request)?;

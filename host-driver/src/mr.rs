@@ -159,6 +159,15 @@ impl Mr {
         self.range.is_empty()
     }
 
+    /// Asks the card whether it has the region.
+    ///
+    /// # Errors
+    /// [`Error::CommandRefused`] with `NoObject` when it has not, [`Error::Bar`], other command errors.
+    pub fn query(&self) -> Result<(), Error> {
+        let device = &self.pd.device;
+        device.query(Command::QueryMr, self.key.index()).map(|_| ())
+    }
+
     /// Rights.
     pub fn access(&self) -> Access {
         self.access

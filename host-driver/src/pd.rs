@@ -1,5 +1,6 @@
 //! Protection domains: QPs use only memory regions of their own domain.
 
+use crate::ah::{AddressHandle, AhAttr};
 use crate::cq::Cq;
 use crate::device::Shared;
 use crate::error::Error;
@@ -78,6 +79,14 @@ impl Pd {
             device.memory.allocate(len, TABLE_ALIGN as usize)?
         };
         self.register_range(buffer, 0..len, access)
+    }
+
+    /// Makes an address handle.
+    ///
+    /// # Errors
+    /// [`Error::Attribute`], [`Error::Unsupported`] for an IPv6 GID by a card without IPv6, [`Error::Exhausted`], command errors.
+    pub fn create_ah(&self, attr: AhAttr) -> Result<AddressHandle, Error> {
+        AddressHandle::new(&self.shared, attr)
     }
 
     /// Starts describing a QP; `cq` takes completions of both queues unless told otherwise.

@@ -2,9 +2,9 @@
 
 mod card;
 
-use card::{Bench, TestCard, CQS, EQS, MRS, QPS};
-use ferroce_abi::cfg::{MrCfg, PortCfg, RingCfg, Table};
-use ferroce_abi::mailbox::{Command, CommandStatus};
+use card::{Bench, TestCard, AHS, CQS, EQS, MRS, QPS};
+use ferroce_abi::cfg::{MrCfg, PortCfg, QpInfo, QueueInfo, RingCfg, Table};
+use ferroce_abi::mailbox::{Command, CommandStatus, QpState};
 use ferroce_abi::regs;
 use ferroce_driver::{
     Access, Counter, DeviceOptions, DmaError, DmaMemory, Error, InitAttr, Mac, Pmtu, PortAddress,
@@ -39,7 +39,9 @@ fn a_card_is_cleared_when_that_is_asked_for() {
     let each = |command, objects: std::ops::Range<u32>| objects.map(move |o| (command, o));
     let expected: Vec<_> = each(Command::QpToReset, 2..QPS)
         .chain(each(Command::DeregMr, 1..MRS))
+        .chain(each(Command::DestroyAh, 0..AHS))
         .chain(each(Command::DestroyCq, 0..CQS))
+        .chain(each(Command::SetAsyncEq, 0..1))
         .chain(each(Command::DestroyEq, 0..EQS))
         .collect();
     assert_eq!(ran, expected);
@@ -360,4 +362,45 @@ fn objects_of_two_cards_do_not_mix() {
     let cq = b.create_cq(4).unwrap();
     let error = a.create_pd().unwrap().qp(&cq).build().unwrap_err();
     assert!(matches!(error, Error::OtherDevice { what: "CQ" }));
+}
+
+/// What the card answers to a query is read from where it stands.
+#[test]
+fn queries_read_the_answer() {
+    let bench = Bench::connected(4);
+    let info = QpInfo {
+        state: QpState::Rts as u8,
+        has_recv: true,
+        recv_cq: 1,
+        has_send: true,
+        send_cq: 2,
+        sq_psn: 0x12_3456,
+        una_psn: 0x12_3450,
+        sq_posted: 9,
+        sq_begun: 8,
+        sq_oldest: 7,
+        rq_posted: 6,
+        rq_next: 0xFFFF,
+    };
+    for (word, value) in (0..).zip(info.to_bits().unwrap()) {
+        let place = regs::MAILBOX_OUT + 8 * word;
+        bench.card.state().counters.insert(place, value);
+    }
+    assert_eq!(bench.qp.query().unwrap(), info);
+    let queue = bench.cq.query().unwrap();
+    bench.mr.query().unwrap();
+    assert_eq!(
+        bench.card.take_commands(),
+        [Command::QueryQp, Command::QueryCq, Command::QueryMr]
+    );
+    assert_eq!(queue, QueueInfo::from_bits(&info.to_bits().unwrap()));
+    bench.card.state().refuse = Some(CommandStatus::NoObject);
+    assert!(matches!(
+        bench.mr.query(),
+        Err(Error::CommandRefused {
+            command: Command::QueryMr,
+            status: CommandStatus::NoObject,
+            ..
+        })
+    ));
 }

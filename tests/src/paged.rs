@@ -16,6 +16,9 @@ use crate::setup::{connect, Connection};
 /// Rights of targets.
 pub const TARGET: Access = Access::from_bits(3);
 
+/// Core cycles in which what was acknowledged is in the host's memory too: an ACK says that it was received.
+const PLACED: u64 = 3000;
+
 /// Two cards, and memory of their hosts in scattered pages.
 pub struct Paged {
     /// The cards.
@@ -120,7 +123,7 @@ impl Paged {
         Ok(done)
     }
 
-    /// Writes bytes `at..at + len` of the source to the same place of the target, and waits for the end of that.
+    /// Writes bytes `at..at + len` of the source to the same place of the target, and waits until they are there.
     ///
     /// # Errors
     /// Of simulation and driver.
@@ -137,7 +140,9 @@ impl Paged {
             source.sge(at..at + len)?,
             target.remote(at)?,
         ))?;
-        Ok(self.wait(&side.send_cq, 1)?.remove(0))
+        let done = self.wait(&side.send_cq, 1)?.remove(0);
+        self.pair.sim.with(|world| world.run(PLACED))?;
+        Ok(done)
     }
 
     /// A counter of one side.

@@ -326,3 +326,42 @@ fn another_page_does_not_ring() -> Result<()> {
     ensure!(bench.eq.poll()? == [bench.received()]);
     Ok(())
 }
+
+#[test]
+fn a_foreign_write_is_told() -> Result<()> {
+    let bench = Bench::usual()?;
+    let device = bench.pair.sides[1].device.clone();
+    device.set_async_eq(Some(&bench.eq))?;
+    bench.eq.arm()?;
+    // The region takes no remote writes.
+    let target = bench.memory[1].remote(0)?;
+    bench.qps[0].post_send(SendWr::write(1, bench.memory[0].sge(0..64)?, target))?;
+    bench.run(SETTLE)?;
+    let qpn = bench.qps[1].qpn();
+    ensure!(bench.interrupted(LONG)? == 1);
+    ensure!(bench.eq.poll()? == [Event::QpAccessError { qpn }]);
+    Ok(())
+}
+
+#[test]
+fn a_receive_buffer_out_of_bounds_is_told_where_it_was_wished() -> Result<()> {
+    let bench = Bench::usual()?;
+    let device = bench.pair.sides[1].device.clone();
+    let fail = || -> Result<()> {
+        let stranger = device.create_pd()?.allocate(4096, Access::LOCAL_WRITE)?;
+        bench.qps[1].post_recv(RecvWr::new(0, stranger.sge(0..64)?))?;
+        bench.qps[0].post_send(SendWr::send(0, bench.memory[0].sge(0..64)?))?;
+        bench.run(SETTLE)
+    };
+    let own = device.create_eq(EqAttr::new(4, 1), None)?;
+    device.set_async_eq(Some(&own))?;
+    fail()?;
+    let qpn = bench.qps[1].qpn();
+    ensure!(own.poll()? == [Event::QpFatal { qpn }]);
+    // An EQ that goes takes them no more, and is not held by them.
+    drop(own);
+    let again = device.create_eq(EqAttr::new(4, 1), None)?;
+    bench.run(SETTLE)?;
+    ensure!(again.poll()?.is_empty() && bench.eq.poll()?.is_empty());
+    Ok(())
+}

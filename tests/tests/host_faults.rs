@@ -2,7 +2,7 @@
 //! others do not.
 
 use anyhow::{ensure, Result};
-use ferroce_driver::{Access, Completion, Counter, Cq, RecvWr, SendWr, Status};
+use ferroce_driver::{Access, Completion, Counter, Cq, EqAttr, Event, Qp, RecvWr, SendWr, Status};
 use ferroce_sim::card::lock;
 use ferroce_sim::link::LinkConfig;
 use ferroce_sim::pair::{Pair, PairError};
@@ -198,5 +198,87 @@ fn a_full_completion_queue() -> Result<()> {
     post(10)?;
     pair.sim.with(|world| world.run(5000))?;
     ensure!(cq.poll(16)?.is_empty() && dropped()? == 11 - capacity as u64);
+    works(&pair, &[VICTIM, 1])
+}
+
+/// What is allocated next on the host of side 0 is here.
+fn next_ring(pair: &Pair) -> u64 {
+    const PAGE: u64 = 4096;
+    let memory = pair.sim.with(|world| world.card(0).memory().clone());
+    // A guard page is between two regions.
+    let marker = lock(&memory).allocate(1, PAGE, 0);
+    marker + 2 * PAGE
+}
+
+/// A QP of side 0 whose completions go to `cq`; its peer; and what writes 8 bytes there.
+fn writer(pair: &Pair, cq: &Cq) -> Result<(Qp, Qp, impl Fn(&Qp) -> Result<()>)> {
+    let [sender, receiver] = &pair.sides;
+    let qp = sender.pd.qp(cq).send_depth(8).build()?;
+    let peer = receiver.pd.qp(&receiver.send_cq).build()?;
+    join(pair, [&qp, &peer])?;
+    let source = sender.pd.allocate(4096, Access::NONE)?;
+    let rights = Access::LOCAL_WRITE | Access::REMOTE_WRITE;
+    let target = receiver.pd.allocate(4096, rights)?;
+    let sim = pair.sim.clone();
+    let write = move |qp: &Qp| -> Result<()> {
+        qp.post_send(SendWr::write(1, source.sge(0..8)?, target.remote(0)?))?;
+        Ok(sim.with(|world| world.run(5000))?)
+    };
+    Ok((qp, peer, write))
+}
+
+/// Writes to the host are posted, so nobody learns of a CQ's ring that is not there, until it would be full.
+#[test]
+fn a_completion_queue_that_cannot_be_written() -> Result<()> {
+    let pair = two_qps()?;
+    let device = &pair.sides[0].device;
+    let memory = pair.sim.with(|world| world.card(0).memory().clone());
+    let eq = device.create_eq(EqAttr::new(8, 0), None)?;
+    let ring = next_ring(&pair);
+    let cq = device.create_cq_with(&eq, None, 2)?;
+    let ring_bytes = 32 * cq.capacity();
+    let (qp, _peer, write) = writer(&pair, &cq)?;
+    lock(&memory).slice(ring, ring_bytes)?;
+    unmap(&pair, 0, ring);
+    let cqn = cq.cqn();
+    cq.request_notify(false)?;
+    for _ in 0..cq.capacity() {
+        write(&qp)?;
+    }
+    ensure!(eq.poll()? == [Event::Completion { cqn }]);
+    ensure!(pair.sim.with(|world| world.card(0).host.stats().faults) == 2);
+    write(&qp)?;
+    ensure!(eq.poll()? == [Event::CqOverrun { cqn }]);
+    works(&pair, &[VICTIM, 1])?;
+    // The driver looks there when it ends.
+    lock(&memory).map(ring, ring_bytes);
+    Ok(())
+}
+
+/// Nor of an EQ's; its CQs go on, and so do other EQs.
+#[test]
+fn an_event_queue_that_cannot_be_written() -> Result<()> {
+    let pair = two_qps()?;
+    let device = &pair.sides[0].device;
+    let memory = pair.sim.with(|world| world.card(0).memory().clone());
+    let ring = next_ring(&pair);
+    let broken = device.create_eq(EqAttr::new(2, 0), None)?;
+    let good = device.create_eq(EqAttr::new(2, 1), None)?;
+    let cq = device.create_cq_with(&broken, None, 8)?;
+    let other = device.create_cq_with(&good, None, 8)?;
+    let (qp, _peer, write) = writer(&pair, &cq)?;
+    let (other_qp, _other_peer, other_write) = writer(&pair, &other)?;
+    lock(&memory).slice(ring, 16 * broken.capacity())?;
+    unmap(&pair, 0, ring);
+    for _ in 0..broken.capacity() + 1 {
+        cq.request_notify(false)?;
+        write(&qp)?;
+        ensure!(cq.poll(2)?.len() == 1);
+    }
+    ensure!(pair.sim.with(|world| world.card(0).host.stats().faults) == 2);
+    ensure!(device.counter(Counter::EqeDropped)? == 1);
+    other.request_notify(false)?;
+    other_write(&other_qp)?;
+    ensure!(good.poll()? == [Event::Completion { cqn: other.cqn() }]);
     works(&pair, &[VICTIM, 1])
 }

@@ -34,8 +34,9 @@ fn capabilities_are_those_of_the_configuration() -> Result<()> {
     let counter = Counter::Doorbells.offset();
     ensure!(open.bar.read64(counter)? == u64::from(open.bar.read32(counter)?));
     ensure!(open.bar.read32(counter + 4)? == 0);
+    ensure!(caps.ahs == 1 << config.ahs_log2);
+    ensure!(open.bar.read32(0x0038)? == 0);
     for nothing in [
-        0x0038,
         0x00f8,
         regs::MAILBOX_OUT,
         0x07f8,
@@ -83,7 +84,7 @@ fn commands_that_are_refused() -> Result<()> {
     );
     for (opcode, object, status) in [
         (0, qpn, bad_opcode),
-        (13, qpn, bad_opcode),
+        (18, qpn, bad_opcode),
         (0xff, qpn, bad_opcode),
         (Command::QpToReset as u32, 16, bad_index),
         (Command::QpToReset as u32, 0x4000 | qpn, bad_index),

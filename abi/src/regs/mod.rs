@@ -51,6 +51,8 @@ pub const CORE_CLOCK: u64 = 0x002C;
 pub const MAX_RD_ATOMIC: u64 = 0x0030;
 /// Number of EQs, and of MSI-X vectors; 0 without events.
 pub const NUM_EQS: u64 = 0x0034;
+/// Number of address handles.
+pub const NUM_AHS: u64 = 0x003C;
 /// Command opcode; writing starts the command.
 pub const COMMAND: u64 = 0x0040;
 /// Command status.
@@ -59,7 +61,7 @@ pub const COMMAND_STATUS: u64 = 0x0044;
 pub const COMMAND_OBJECT: u64 = 0x0048;
 /// First byte of the mailbox, 256 bytes.
 pub const MAILBOX_IN: u64 = 0x0100;
-/// First byte of the room kept for answers of commands, 256 bytes; no command of this version has one.
+/// First byte of the answer to a query, 32 bytes; 256 bytes are kept for answers.
 pub const MAILBOX_OUT: u64 = 0x0200;
 /// First counter, see [`Counter`].
 pub const COUNTERS: u64 = 0x0400;
@@ -277,6 +279,13 @@ pub const REGISTERS: &[Register] = &[
         "number of EQs, and of MSI-X vectors; 0 without events",
     ),
     one(
+        "NUM_AHS",
+        NUM_AHS,
+        32,
+        Rights::Ro,
+        "number of address handles",
+    ),
+    one(
         "COMMAND",
         COMMAND,
         32,
@@ -311,7 +320,7 @@ pub const REGISTERS: &[Register] = &[
         width: 64,
         count: mailbox::BYTES as u64 / 8,
         rights: Rights::Ro,
-        doc: "kept for answers of commands; reads 0",
+        doc: "answer to the last query, 32 bytes; the rest is kept for longer answers and reads 0",
     },
     Register {
         name: "COUNTERS",

@@ -110,6 +110,8 @@ impl Logic for Card {
         StreamOut::<DmaWriteBeat>::join(&mut self.nic.dma_write, &mut self.pcie.write);
         self.nic.msix_enable.next = self.msix_enable.val();
         self.nic.msix_mask.next = self.msix_mask.val();
+        self.nic.link_offered.next = self.pcie.rq.valid.val();
+        self.nic.link_taken.next = self.rq.ready.val();
         self.nic.pcie.next = self.pcie.events.val();
 
         StreamOut::<Beat>::link(&mut self.mac_tx, &mut self.nic.mac_tx);

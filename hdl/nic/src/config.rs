@@ -1,6 +1,6 @@
 //! Sizes of a card.
 
-use ferroce_abi::limits::{CQ_BITS, EQ_BITS, MR_BITS, QP_BITS};
+use ferroce_abi::limits::{AH_BITS, CQ_BITS, EQ_BITS, MR_BITS, QP_BITS};
 use serde::{Deserialize, Serialize};
 
 use crate::wqe_cache::desc::MAX_WINDOW_LOG2;
@@ -17,6 +17,8 @@ pub struct NicConfig {
     pub eqs_log2: usize,
     /// Memory regions.
     pub mrs_log2: usize,
+    /// Address handles.
+    pub ahs_log2: usize,
     /// Blocks of each SQ's WQEs on chip; a whole WQE of four must fit.
     pub sq_window_log2: usize,
     /// WQEs of each RQ on chip. A SEND that finds none there is answered with an RNR NAK, so a burst of SENDs must
@@ -55,6 +57,7 @@ impl NicConfig {
         cqs_log2: 4,
         eqs_log2: 2,
         mrs_log2: 4,
+        ahs_log2: 4,
         sq_window_log2: 4,
         rq_window_log2: 6,
         retransmit_log2: 4,
@@ -70,6 +73,7 @@ impl NicConfig {
         cqs_log2: 10,
         eqs_log2: 5,
         mrs_log2: 12,
+        ahs_log2: 10,
         sq_window_log2: 4,
         rq_window_log2: 6,
         retransmit_log2: 6,
@@ -89,6 +93,7 @@ impl NicConfig {
             ("cqs_log2", self.cqs_log2, 1, CQ_BITS),
             ("eqs_log2", self.eqs_log2, 1, EQ_BITS),
             ("mrs_log2", self.mrs_log2, 1, MR_BITS),
+            ("ahs_log2", self.ahs_log2, 1, AH_BITS),
             ("sq_window_log2", self.sq_window_log2, 2, MAX_WINDOW_LOG2),
             ("rq_window_log2", self.rq_window_log2, 1, MAX_WINDOW_LOG2),
             ("retransmit_log2", self.retransmit_log2, 1, 6),

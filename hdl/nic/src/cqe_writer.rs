@@ -5,6 +5,8 @@ pub mod cqe_format;
 pub mod cqe_pair;
 pub mod desc;
 
+use crate::bar::desc::QueuePosition;
+use crate::bell_keeper::{BellKeeper, KeptBell};
 use crate::eq_writer::desc::EventJob;
 use crate::ring_cfg::RingCfgPort;
 use cq_ring::{CqRing, RING_LATENCY};
@@ -12,7 +14,7 @@ use cqe_format::{CqeFormat, CqeWrite, FORMAT_LATENCY, WRITES_LOG2};
 use cqe_pair::{CqePair, PAIR_PLACES};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::arb2::Arb2;
-use ferroce_rtl::desc::bar::CqBell;
+use ferroce_rtl::desc::bar::{CqBell, QueueSeen};
 use ferroce_rtl::desc::cfg::{table, CfgWrite};
 use ferroce_rtl::desc::dma::DmaWriteBeat;
 use ferroce_rtl::desc::rx::CqeJob;
@@ -20,8 +22,8 @@ use ferroce_rtl::stream::{StreamIn, StreamOut};
 use ferroce_rtl::sync_fifo::SyncFifo;
 
 /// Completions that may be on the way from the output FIFO's `almost_full` to its input, one every two
-/// cycles, and one more.
-const JOBS_UNDER_WAY: usize = (RING_LATENCY + FORMAT_LATENCY).div_ceil(2) + 1;
+/// cycles, one more, and the mark of a CQ that is gone, of which there is one at a time.
+const JOBS_UNDER_WAY: usize = (RING_LATENCY + FORMAT_LATENCY).div_ceil(2) + 2;
 
 /// Events that may come after the event FIFO's `almost_full`: of every CQE that waits for the write arbiter and of those under way,
 /// and what is in the registers around the FIFO.
@@ -40,7 +42,9 @@ pub struct CqeWriter {
     pub clock: Signal<In, Clock>,
     /// Configuration bus.
     pub cfg: Signal<In, CfgWrite>,
-    /// Consumer indices, and wishes for events.
+    /// Consumer indices; 0 with a CQ's configuration.
+    pub seen: Signal<In, QueueSeen>,
+    /// Wishes for events. They are taken whether the host takes writes or not.
     pub bell: StreamIn<CqBell>,
     /// Completions of receives, after their payload.
     pub rx_job: StreamIn<CqeJob>,
@@ -50,12 +54,18 @@ pub struct CqeWriter {
     pub write: StreamOut<DmaWriteBeat>,
     /// Events of CQs that have an EQ, behind the writes of their CQEs. Completions wait when these are not taken.
     pub event: StreamOut<EventJob>,
+    /// CQ to look at for a query.
+    pub asked: Signal<In, Bits<14>>,
+    /// Where it is, three cycles later.
+    pub position: Signal<Out, QueuePosition>,
     /// A CQE was written.
     pub written: Signal<Out, Bit>,
     /// A CQE was dropped.
     pub dropped: Signal<Out, Bit>,
     ring_port: RingCfgPort,
     jobs: Arb2<CqeJob>,
+    /// Wishes; a sticky one is for any completion.
+    wishes: BellKeeper,
     ring: CqRing,
     format: CqeFormat,
     pairs: CqePair,
@@ -73,15 +83,19 @@ impl CqeWriter {
         Self {
             clock: Signal::default(),
             cfg: Signal::default(),
+            seen: Signal::default(),
             bell: StreamIn::default(),
             rx_job: StreamIn::default(),
             tx_job: StreamIn::default(),
             write: StreamOut::default(),
             event: StreamOut::default(),
+            asked: Signal::default(),
+            position: Signal::default(),
             written: Signal::default(),
             dropped: Signal::default(),
             ring_port: RingCfgPort::new(table::CQ),
             jobs: Arb2::default(),
+            wishes: BellKeeper::new(cqs_log2),
             ring: CqRing::new(cqs_log2),
             format: CqeFormat::new(JOBS_UNDER_WAY),
             pairs: CqePair::default(),
@@ -100,10 +114,18 @@ impl Default for CqeWriter {
 impl Logic for CqeWriter {
     #[kernel]
     fn update(&mut self) {
-        clock!(self, clock, ring_port, jobs, ring, format, pairs, events);
+        clock!(self, clock, ring_port, jobs, wishes, ring, format, pairs, events);
         self.ring_port.cfg.next = self.cfg.val();
         self.ring.cfg.next = self.ring_port.ring.val();
-        StreamIn::<CqBell>::link(&mut self.bell, &mut self.ring.bell);
+        self.ring.seen.next = self.seen.val();
+        self.wishes.bell.valid.next = self.bell.valid.val();
+        self.bell.ready.next = self.wishes.bell.ready.val();
+        self.wishes.bell.data.next.queue = self.bell.data.val().cq;
+        self.wishes.bell.data.next.kind = 0.into();
+        self.wishes.bell.data.next.sticky = !self.bell.data.val().solicited_only;
+        self.wishes.forget.next = self.ring_port.ring.val().valid;
+        self.wishes.forget_queue.next = self.ring_port.ring.val().index;
+        StreamOut::<KeptBell>::join(&mut self.wishes.kept, &mut self.ring.wish);
         StreamIn::<CqeJob>::link(&mut self.rx_job, &mut self.jobs.in0);
         StreamIn::<CqeJob>::link(&mut self.tx_job, &mut self.jobs.in1);
         StreamOut::<CqeJob>::join(&mut self.jobs.output, &mut self.ring.job);
@@ -114,6 +136,8 @@ impl Logic for CqeWriter {
         self.events.input.valid.next = self.pairs.event_valid.val();
         self.events.input.data.next = self.pairs.event.val();
         StreamOut::<EventJob>::link(&mut self.event, &mut self.events.output);
+        self.ring.asked.next = self.asked.val();
+        self.position.next = self.ring.position.val();
         self.written.next = self.ring.place.val().write;
         self.dropped.next = self.ring.dropped.val();
     }

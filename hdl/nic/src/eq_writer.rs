@@ -2,18 +2,21 @@
 
 pub mod desc;
 pub mod eq_measure;
+pub mod eq_turns;
 
-use crate::ring_cfg::{RingCfgPort, MORE, MORE_BITS};
-use desc::{EqPlan, EqState, EventJob};
+use crate::bar::desc::QueuePosition;
+use crate::ring_cfg::RingCfgPort;
+use desc::{EqPlan, EqState, EqVisit, EventJob};
 use eq_measure::EqMeasure;
-use ferroce_abi::cfg::{field_offset, EqCfg};
+use eq_turns::EqTurns;
 use ferroce_abi::eqe::{EventKind, INDEX, PHASE};
 use ferroce_abi::limits::EQE_BYTES;
 use ferroce_emit::prelude::*;
-use ferroce_rtl::desc::bar::EqBell;
+use ferroce_rtl::desc::bar::{EqBell, QueueSeen};
 use ferroce_rtl::desc::cfg::{table, CfgWrite};
 use ferroce_rtl::desc::dma::DmaWriteBeat;
 use ferroce_rtl::ram::Ram;
+use ferroce_rtl::ram2::Ram2;
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 
 /// Log2 of an EQE's bytes.
@@ -21,16 +24,6 @@ const EQE_LOG2: u64 = EQE_BYTES.ilog2() as u64;
 const INDEX_AT: u64 = 8 * INDEX as u64;
 const PHASE_AT: u64 = 8 * PHASE as u64;
 const EQ_OVERRUN: u64 = EventKind::EqOverrun as u64;
-/// Where the fields of EQs are in [`crate::ring_cfg::RingWrite::more`].
-const VECTOR: usize = field_offset(EqCfg::FIELDS, "vector") - MORE;
-const GAP: usize = field_offset(EqCfg::FIELDS, "gap") - MORE;
-const _: () = assert!(GAP + 12 <= MORE_BITS);
-/// Log2 of the core cycles of a unit of time.
-const UNIT_LOG2: usize = 8;
-/// Log2 of the cycles between two looks for a gap that is over: 128 EQs are looked at in two units. A visit takes nine cycles when nothing
-/// waits.
-const SCAN_LOG2: usize = 4;
-const SCAN_MASK: u64 = (1 << SCAN_LOG2) - 1;
 
 /// Steps of a visit.
 #[derive(Clone, Copy, Debug, PartialEq, LogicState, FromBits)]
@@ -67,6 +60,8 @@ pub struct EqWriter {
     pub clock: Signal<In, Clock>,
     /// Configuration bus.
     pub cfg: Signal<In, CfgWrite>,
+    /// Consumer indices; 0 with an EQ's configuration.
+    pub seen: Signal<In, QueueSeen>,
     /// Doorbells.
     pub bell: StreamIn<EqBell>,
     /// Events.
@@ -79,29 +74,22 @@ pub struct EqWriter {
     pub written: Signal<Out, Bit>,
     /// An event was dropped.
     pub dropped: Signal<Out, Bit>,
+    /// EQ to look at for a query.
+    pub asked: Signal<In, Bits<7>>,
+    /// Where it is, two cycles later.
+    pub position: Signal<Out, QueuePosition>,
+    /// A CQ or EQ is gone: arbiters have taken all that was written for it.
+    pub gone: Signal<Out, Bit>,
     /// Index bits beyond the table.
     beyond: Constant<Bits<7>>,
     ring_port: RingCfgPort,
-    states: Ram<EqState>,
+    turns: EqTurns,
+    states: Ram2<EqState>,
+    /// Running indices after the last EQE that the host has taken out.
+    consumers: Ram2<Bits<24>>,
     plans: Ram<EqPlan>,
     measure: EqMeasure,
     phase: DFF<EqPhase>,
-    /// Time: its upper bits count units.
-    clock_count: DFF<Bits<24>>,
-    scan_due: DFF<Bit>,
-    scan: DFF<Bits<7>>,
-    restart_due: DFF<Bit>,
-    restart_eq: DFF<Bits<7>>,
-    restart_enabled: DFF<Bit>,
-    restart_plan: DFF<EqPlan>,
-    /// The last visit was for a doorbell; events go first.
-    bell_last: DFF<Bit>,
-    eq: DFF<Bits<7>>,
-    for_restart: DFF<Bit>,
-    for_bell: DFF<Bit>,
-    for_event: DFF<Bit>,
-    bell_item: DFF<EqBell>,
-    event_item: DFF<EventJob>,
     known: DFF<Bit>,
     state: DFF<EqState>,
     plan: DFF<EqPlan>,
@@ -112,12 +100,8 @@ pub struct EqWriter {
     then_fire: DFF<Bit>,
     written_out: DFF<Bit>,
     dropped_out: DFF<Bit>,
-    now: Signal<Local, Bits<16>>,
-    take_bell: Signal<Local, Bit>,
-    take_event: Signal<Local, Bit>,
-    idle: Signal<Local, Bit>,
-    free: Signal<Local, Bit>,
-    prefer_event: Signal<Local, Bit>,
+    gone_out: DFF<Bit>,
+    visit: Signal<Local, EqVisit>,
     writes: Signal<Local, Bit>,
     arms: Signal<Local, Bit>,
     armed: Signal<Local, Bit>,
@@ -140,32 +124,24 @@ impl EqWriter {
         Self {
             clock: Signal::default(),
             cfg: Signal::default(),
+            seen: Signal::default(),
             bell: StreamIn::default(),
             event: StreamIn::default(),
             write: StreamOut::default(),
             fire: StreamOut::default(),
             written: Signal::default(),
             dropped: Signal::default(),
+            asked: Signal::default(),
+            position: Signal::default(),
+            gone: Signal::default(),
             beyond: Constant::new((0x7F & !((1u64 << eqs_log2) - 1)).into()),
             ring_port: RingCfgPort::new(table::EQ),
-            states: Ram::new(eqs_log2),
+            turns: EqTurns::new(eqs_log2),
+            states: Ram2::new(eqs_log2),
+            consumers: Ram2::new(eqs_log2),
             plans: Ram::new(eqs_log2),
             measure: EqMeasure::default(),
             phase: DFF::default(),
-            clock_count: DFF::default(),
-            scan_due: DFF::default(),
-            scan: DFF::default(),
-            restart_due: DFF::default(),
-            restart_eq: DFF::default(),
-            restart_enabled: DFF::default(),
-            restart_plan: DFF::default(),
-            bell_last: DFF::default(),
-            eq: DFF::default(),
-            for_restart: DFF::default(),
-            for_bell: DFF::default(),
-            for_event: DFF::default(),
-            bell_item: DFF::default(),
-            event_item: DFF::default(),
             known: DFF::default(),
             state: DFF::default(),
             plan: DFF::default(),
@@ -176,12 +152,8 @@ impl EqWriter {
             then_fire: DFF::default(),
             written_out: DFF::default(),
             dropped_out: DFF::default(),
-            now: Signal::default(),
-            take_bell: Signal::default(),
-            take_event: Signal::default(),
-            idle: Signal::default(),
-            free: Signal::default(),
-            prefer_event: Signal::default(),
+            gone_out: DFF::default(),
+            visit: Signal::default(),
             writes: Signal::default(),
             arms: Signal::default(),
             armed: Signal::default(),
@@ -209,20 +181,6 @@ impl Logic for EqWriter {
             self,
             clock,
             phase,
-            clock_count,
-            scan_due,
-            scan,
-            restart_due,
-            restart_eq,
-            restart_enabled,
-            restart_plan,
-            bell_last,
-            eq,
-            for_restart,
-            for_bell,
-            for_event,
-            bell_item,
-            event_item,
             known,
             state,
             plan,
@@ -232,83 +190,46 @@ impl Logic for EqWriter {
             index,
             then_fire,
             written_out,
-            dropped_out
+            dropped_out,
+            gone_out
         );
-        clock!(self, clock, ring_port, states, plans, measure);
-
-        // Configuration; writes are further apart than a visit lasts, unless the host takes none.
-        self.ring_port.cfg.next = self.cfg.val();
-        self.plans.wr_valid.next =
-            (self.phase.q.val() == EqPhase::Decide) & self.for_restart.q.val();
-        self.plans.wr_addr.next = bit_cast::<20, 7>(self.eq.q.val());
-        self.plans.wr_data.next = self.restart_plan.q.val();
+        clock!(self, clock, ring_port, turns, states, consumers, plans, measure);
 
         // What to visit next.
-        self.clock_count.d.next = self.clock_count.q.val() + 1;
-        self.now.next = self.clock_count.q.val().get_bits::<16>(UNIT_LOG2);
-        self.idle.next = self.phase.q.val() == EqPhase::Idle;
-        self.free.next = self.idle.val() & !self.restart_due.q.val() & !self.scan_due.q.val();
-        self.prefer_event.next = self.bell_last.q.val() & self.event.valid.val();
-        self.take_bell.next = self.free.val() & !self.prefer_event.val();
-        self.take_event.next = self.free.val() & (self.prefer_event.val() | !self.bell.valid.val());
-        self.bell.ready.next = self.take_bell.val();
-        self.event.ready.next = self.take_event.val();
-        if self.idle.val() {
-            self.for_restart.d.next = self.restart_due.q.val();
-            self.for_bell.d.next = self.take_bell.val() & self.bell.valid.val();
-            self.for_event.d.next = self.take_event.val() & self.event.valid.val();
-            self.bell_item.d.next = self.bell.data.val();
-            self.event_item.d.next = self.event.data.val();
-            if self.restart_due.q.val() {
-                self.eq.d.next = self.restart_eq.q.val();
-                self.restart_due.d.next = false;
-            } else if self.scan_due.q.val() {
-                self.eq.d.next = self.scan.q.val();
-                self.scan.d.next = (self.scan.q.val() + 1) & !self.beyond.val();
-                self.scan_due.d.next = false;
-            } else if self.prefer_event.val() | !self.bell.valid.val() {
-                self.eq.d.next = self.event.data.val().eq;
-                self.bell_last.d.next = false;
-            } else {
-                self.eq.d.next = self.bell.data.val().eq;
-                self.bell_last.d.next = true;
-            }
-        }
-        if self.clock_count.q.val().get_bits::<SCAN_LOG2>(0) == SCAN_MASK {
-            self.scan_due.d.next = true;
-        }
-        if self.ring_port.ring.val().valid {
-            self.restart_due.d.next = true;
-            self.restart_eq.d.next = self.ring_port.ring.val().index.get_bits::<7>(0);
-            self.restart_enabled.d.next = self.ring_port.ring.val().enabled;
-            self.restart_plan.d.next.base = self.ring_port.ring.val().base;
-            self.restart_plan.d.next.log_size = self.ring_port.ring.val().log_size;
-            self.restart_plan.d.next.vector = self.ring_port.ring.val().more.get_bits::<7>(VECTOR);
-            self.restart_plan.d.next.gap = self.ring_port.ring.val().more.get_bits::<12>(GAP);
-        }
+        self.ring_port.cfg.next = self.cfg.val();
+        self.turns.ring.next = self.ring_port.ring.val();
+        StreamIn::<EqBell>::link(&mut self.bell, &mut self.turns.bell);
+        StreamIn::<EventJob>::link(&mut self.event, &mut self.turns.event);
+        self.turns.idle.next = self.phase.q.val() == EqPhase::Idle;
+        self.visit.next = self.turns.visit.val();
+        self.plans.wr_valid.next =
+            (self.phase.q.val() == EqPhase::Decide) & self.visit.val().restart;
+        self.plans.wr_addr.next = bit_cast::<20, 7>(self.visit.val().eq);
+        self.plans.wr_data.next = self.turns.plan.val();
 
         // The EQ's state, and differences.
-        self.states.rd_addr.next = bit_cast::<20, 7>(self.eq.q.val());
-        self.plans.rd_addr.next = bit_cast::<20, 7>(self.eq.q.val());
-        self.known.d.next = !(self.eq.q.val() & self.beyond.val()).any();
+        self.consumers.wr_valid.next = self.seen.val().valid;
+        self.consumers.wr_addr.next = bit_cast::<20, 14>(self.seen.val().queue);
+        self.consumers.wr_data.next = self.seen.val().consumer;
+        self.consumers.rd0_addr.next = bit_cast::<20, 7>(self.visit.val().eq);
+        self.states.rd0_addr.next = bit_cast::<20, 7>(self.visit.val().eq);
+        self.plans.rd_addr.next = bit_cast::<20, 7>(self.visit.val().eq);
+        self.known.d.next = !(self.visit.val().eq & self.beyond.val()).any();
         if self.phase.q.val() == EqPhase::Take {
-            self.state.d.next = self.states.rd_data.val();
+            self.state.d.next = self.states.rd0_data.val();
             self.plan.d.next = self.plans.rd_data.val();
-            self.consumer.d.next = self.states.rd_data.val().consumer;
-            if self.for_bell.q.val() {
-                self.consumer.d.next = self.bell_item.q.val().consumer;
-            }
+            self.consumer.d.next = self.consumers.rd0_data.val();
         }
         self.measure.state.next = self.state.q.val();
         self.measure.plan.next = self.plan.q.val();
         self.measure.consumer.next = self.consumer.q.val();
-        self.measure.elapsed.next = self.now.val() - self.state.q.val().last;
+        self.measure.elapsed.next = self.turns.now.val() - self.state.q.val().last;
 
         // The decision.
         self.writes.next = self.state.q.val().enabled
             & !self.measure.full.val()
-            & (self.for_event.q.val() | (self.for_bell.q.val() & self.state.q.val().lost));
-        self.arms.next = self.for_bell.q.val() & self.bell_item.q.val().arm;
+            & (self.visit.val().event | (self.visit.val().bell & self.state.q.val().lost));
+        self.arms.next = self.visit.val().bell & self.visit.val().arm;
         self.armed.next = self.state.q.val().armed | self.arms.val();
         self.trigger.next =
             self.armed.val() & (self.writes.val() | (self.arms.val() & self.measure.unseen.val()));
@@ -319,40 +240,36 @@ impl Logic for EqWriter {
         self.next.next.armed = self.armed.val() & !self.trigger.val();
         self.next.next.pending = self.due.val() & self.waiting.val();
         self.next.next.waiting = self.waiting.val();
-        self.next.next.consumer = self.consumer.q.val();
         self.next.next.lost = (self.state.q.val().lost
-            & !(self.for_bell.q.val() & self.writes.val()))
-            | (self.for_event.q.val() & self.measure.full.val());
+            & !(self.visit.val().bell & self.writes.val()))
+            | (self.visit.val().event & self.measure.full.val());
         if self.writes.val() {
             self.next.next.producer = self.measure.next_producer.val();
         }
         if self.fires.val() {
             self.next.next.waiting = self.measure.has_gap.val();
-            self.next.next.last = self.now.val();
+            self.next.next.last = self.turns.now.val();
         }
-        if self.for_restart.q.val() {
-            self.next.next.enabled = self.restart_enabled.q.val();
+        if self.visit.val().restart {
+            self.next.next.enabled = self.visit.val().enabled;
             self.next.next.lost = false;
             self.next.next.armed = false;
             self.next.next.pending = false;
             self.next.next.waiting = false;
             self.next.next.producer = 0.into();
-            self.next.next.consumer = 0.into();
         }
         self.states.wr_valid.next = (self.phase.q.val() == EqPhase::Decide)
             & self.known.q.val()
-            & (self.state.q.val().enabled | self.for_restart.q.val());
-        self.states.wr_addr.next = bit_cast::<20, 7>(self.eq.q.val());
+            & (self.state.q.val().enabled | self.visit.val().restart);
+        self.states.wr_addr.next = bit_cast::<20, 7>(self.visit.val().eq);
         self.states.wr_data.next = self.next.val();
         self.written_out.d.next = false;
         self.dropped_out.d.next = false;
+        self.gone_out.d.next = (self.phase.q.val() == EqPhase::Decide)
+            & (self.visit.val().mark | (self.visit.val().restart & !self.visit.val().enabled));
         match self.phase.q.val() {
             EqPhase::Idle => {
-                if self.restart_due.q.val()
-                    | self.scan_due.q.val()
-                    | self.bell.valid.val()
-                    | self.event.valid.val()
-                {
+                if self.turns.begins.val() {
                     self.phase.d.next = EqPhase::Read;
                 }
             }
@@ -373,15 +290,15 @@ impl Logic for EqWriter {
             }
             EqPhase::Decide => {
                 self.addr.d.next = self.measure.addr.val();
-                self.kind.d.next = self.event_item.q.val().kind;
-                self.index.d.next = self.event_item.q.val().index;
-                if self.for_bell.q.val() {
+                self.kind.d.next = self.visit.val().kind;
+                self.index.d.next = self.visit.val().index;
+                if self.visit.val().bell {
                     self.kind.d.next = EQ_OVERRUN.into();
                     self.index.d.next = 0.into();
                 }
                 self.then_fire.d.next = self.fires.val();
                 self.phase.d.next = EqPhase::Idle;
-                if self.known.q.val() & self.state.q.val().enabled & !self.for_restart.q.val() {
+                if self.known.q.val() & self.state.q.val().enabled & !self.visit.val().restart {
                     if self.writes.val() {
                         self.phase.d.next = EqPhase::Write;
                     } else if self.fires.val() {
@@ -389,7 +306,7 @@ impl Logic for EqWriter {
                     }
                 }
                 self.dropped_out.d.next =
-                    self.for_event.q.val() & !(self.known.q.val() & self.writes.val());
+                    self.visit.val().event & !(self.known.q.val() & self.writes.val());
             }
             EqPhase::Write => {
                 if self.write.ready.val() {
@@ -424,6 +341,13 @@ impl Logic for EqWriter {
         self.fire.data.next = self.plan.q.val().vector;
         self.written.next = self.written_out.q.val();
         self.dropped.next = self.dropped_out.q.val();
+        self.states.rd1_addr.next = bit_cast::<20, 7>(self.asked.val());
+        self.position.next.lost = self.states.rd1_data.val().lost;
+        self.position.next.armed = self.states.rd1_data.val().armed;
+        self.position.next.producer = self.states.rd1_data.val().producer;
+        self.consumers.rd1_addr.next = bit_cast::<20, 7>(self.asked.val());
+        self.position.next.consumer = self.consumers.rd1_data.val();
+        self.gone.next = self.gone_out.q.val();
     }
 }
 

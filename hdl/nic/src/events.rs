@@ -1,12 +1,15 @@
 //! The event path: event queues and interrupts.
 
+use crate::bar::desc::QueuePosition;
+use crate::bell_keeper::BellKeeper;
 use crate::eq_writer::desc::EventJob;
 use crate::eq_writer::EqWriter;
+use crate::ring_cfg::RingCfgPort;
 use ferroce_dma::msix::MsixTable;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::arb2::Arb2;
-use ferroce_rtl::desc::bar::{BarReq, BarResp, EqBell};
-use ferroce_rtl::desc::cfg::CfgWrite;
+use ferroce_rtl::desc::bar::{BarReq, BarResp, EqBell, QueueSeen};
+use ferroce_rtl::desc::cfg::{table, CfgWrite};
 use ferroce_rtl::desc::dma::DmaWriteBeat;
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 
@@ -18,7 +21,9 @@ pub struct EventPath {
     pub clock: Signal<In, Clock>,
     /// Configuration bus.
     pub cfg: Signal<In, CfgWrite>,
-    /// Doorbells of EQs.
+    /// Consumer indices of EQs; 0 with an EQ's configuration.
+    pub seen: Signal<In, QueueSeen>,
+    /// Doorbells of EQs. They are taken whether the host takes writes or not.
     pub bell: StreamIn<EqBell>,
     /// Events.
     pub event: StreamIn<EventJob>,
@@ -36,8 +41,17 @@ pub struct EventPath {
     pub written: Signal<Out, Bit>,
     /// An event was dropped.
     pub dropped: Signal<Out, Bit>,
+    /// EQ to look at for a query.
+    pub asked: Signal<In, Bits<7>>,
+    /// Where it is, two cycles later.
+    pub position: Signal<Out, QueuePosition>,
+    /// A CQ or EQ is gone: arbiters have taken all that was written for it.
+    pub gone: Signal<Out, Bit>,
     /// A message was sent.
     pub interrupt: Signal<Out, Bit>,
+    ring_port: RingCfgPort,
+    /// Doorbells; a sticky one asks for an interrupt.
+    bells: BellKeeper,
     eqs: EqWriter,
     msix: MsixTable,
     writes: Arb2<DmaWriteBeat>,
@@ -53,6 +67,7 @@ impl EventPath {
         Self {
             clock: Signal::default(),
             cfg: Signal::default(),
+            seen: Signal::default(),
             bell: StreamIn::default(),
             event: StreamIn::default(),
             access: StreamIn::default(),
@@ -62,7 +77,12 @@ impl EventPath {
             write: StreamOut::default(),
             written: Signal::default(),
             dropped: Signal::default(),
+            asked: Signal::default(),
+            position: Signal::default(),
+            gone: Signal::default(),
             interrupt: Signal::default(),
+            ring_port: RingCfgPort::new(table::EQ),
+            bells: BellKeeper::new(eqs_log2),
             eqs: EqWriter::new(eqs_log2),
             msix: MsixTable::new(eqs_log2),
             writes: Arb2::default(),
@@ -80,9 +100,21 @@ impl Default for EventPath {
 impl Logic for EventPath {
     #[kernel]
     fn update(&mut self) {
-        clock!(self, clock, eqs, msix, writes);
+        clock!(self, clock, ring_port, bells, eqs, msix, writes);
         self.eqs.cfg.next = self.cfg.val();
-        StreamIn::<EqBell>::link(&mut self.bell, &mut self.eqs.bell);
+        self.eqs.seen.next = self.seen.val();
+        self.ring_port.cfg.next = self.cfg.val();
+        self.bells.forget.next = self.ring_port.ring.val().valid;
+        self.bells.forget_queue.next = self.ring_port.ring.val().index;
+        self.bells.bell.valid.next = self.bell.valid.val();
+        self.bell.ready.next = self.bells.bell.ready.val();
+        self.bells.bell.data.next.queue = bit_cast::<14, 7>(self.bell.data.val().eq);
+        self.bells.bell.data.next.kind = 0.into();
+        self.bells.bell.data.next.sticky = self.bell.data.val().arm;
+        self.eqs.bell.valid.next = self.bells.kept.valid.val();
+        self.bells.kept.ready.next = self.eqs.bell.ready.val();
+        self.eqs.bell.data.next.eq = self.bells.kept.data.val().queue.get_bits::<7>(0);
+        self.eqs.bell.data.next.arm = self.bells.kept.data.val().sticky;
         StreamIn::<EventJob>::link(&mut self.event, &mut self.eqs.event);
         StreamIn::<BarReq>::link(&mut self.access, &mut self.msix.access);
         StreamOut::<BarResp>::link(&mut self.answer, &mut self.msix.answer);
@@ -94,6 +126,9 @@ impl Logic for EventPath {
         StreamOut::<DmaWriteBeat>::link(&mut self.write, &mut self.writes.output);
         self.written.next = self.eqs.written.val();
         self.dropped.next = self.eqs.dropped.val();
+        self.eqs.asked.next = self.asked.val();
+        self.position.next = self.eqs.position.val();
+        self.gone.next = self.eqs.gone.val();
         self.interrupt.next = self.msix.write.valid.val() & self.writes.in1.ready.val();
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod bar;
 pub mod bar_split;
+pub mod bell_keeper;
 pub mod card;
 pub mod config;
 pub mod counters;
@@ -12,10 +13,13 @@ pub mod events;
 pub mod inline_reader;
 pub mod mr_check;
 pub mod nic;
+pub mod qp_events;
+pub mod qp_view;
 pub mod ring_cfg;
 pub mod stage_trace;
 pub mod tx_monitor;
 pub mod wqe_cache;
+pub mod write_drain;
 
 pub use card::Card;
 pub use config::{ConfigError, NicConfig};

@@ -9,9 +9,12 @@ use crate::event_counters::EventCounters;
 use crate::events::EventPath;
 use crate::inline_reader::InlineReader;
 use crate::mr_check::MrChecker;
+use crate::qp_events::QpEvents;
+use crate::qp_view::QpView;
 use crate::stage_trace::StageTrace;
 use crate::tx_monitor::TxMonitor;
 use crate::wqe_cache::WqeCache;
+use crate::write_drain::WriteDrain;
 use ferroce_abi::cqe::Status;
 use ferroce_dma::pcie_engine::PcieEvents;
 use ferroce_dma::read_arb::DmaReadArb;
@@ -23,6 +26,7 @@ use ferroce_mmu::page_translator::PageTranslator;
 use ferroce_mmu::region_writer::RegionWriter;
 use ferroce_roce_rx::{RoceRx, RxSizes};
 use ferroce_roce_tx::roce_tx::{RoceTx, TxSizes};
+use ferroce_rtl::arb2::Arb2;
 use ferroce_rtl::desc::bar::{BarReq, BarResp, CqBell, EqBell, QueueBell};
 use ferroce_rtl::desc::cfg::table;
 use ferroce_rtl::desc::dma::{DmaReadBeat, DmaReadReq, DmaWriteBeat};
@@ -54,6 +58,10 @@ pub struct Nic {
     pub dma_read_data: StreamIn<DmaReadBeat>,
     /// Writes to host memory.
     pub dma_write: StreamOut<DmaWriteBeat>,
+    /// The PCIe engine offers the host a write or read request.
+    pub link_offered: Signal<In, Bit>,
+    /// The host takes it.
+    pub link_taken: Signal<In, Bit>,
     /// What the PCIe engine met, to be counted.
     pub pcie: Signal<In, PcieEvents>,
     /// MSI-X is enabled.
@@ -86,7 +94,11 @@ pub struct Nic {
     cqes: CqeWriter,
     reads: DmaReadArb,
     read_data: DmaReadDemux,
+    qp_events: QpEvents,
+    all_events: Arb2<EventJob>,
     events: EventPath,
+    drain: WriteDrain,
+    view: QpView,
     writes: DmaWriteArb3,
 }
 
@@ -112,6 +124,8 @@ impl Nic {
             dma_read_req: StreamOut::default(),
             dma_read_data: StreamIn::default(),
             dma_write: StreamOut::default(),
+            link_offered: Signal::default(),
+            link_taken: Signal::default(),
             pcie: Signal::default(),
             msix_enable: Signal::default(),
             msix_mask: Signal::default(),
@@ -147,7 +161,11 @@ impl Nic {
             cqes: CqeWriter::new(config.cqs_log2),
             reads: DmaReadArb::default(),
             read_data: DmaReadDemux::default(),
+            qp_events: QpEvents::new(config.qps_log2),
+            all_events: Arb2::default(),
             events: EventPath::new(config.eqs_log2),
+            drain: WriteDrain::default(),
+            view: QpView::new(config.qps_log2),
             writes: DmaWriteArb3::default(),
         }
     }
@@ -164,7 +182,11 @@ impl Logic for Nic {
     #[kernel]
     fn update(&mut self) {
         self.split.clock.next = self.core_clock.val();
+        self.qp_events.clock.next = self.core_clock.val();
+        self.all_events.clock.next = self.core_clock.val();
         self.events.clock.next = self.core_clock.val();
+        self.drain.clock.next = self.core_clock.val();
+        self.view.clock.next = self.core_clock.val();
         self.bar.clock.next = self.core_clock.val();
         self.counters.clock.next = self.core_clock.val();
         self.sq_cache.clock.next = self.core_clock.val();
@@ -194,6 +216,26 @@ impl Logic for Nic {
         StreamOut::<BarReq>::join(&mut self.split.msix, &mut self.events.access);
         StreamOut::<BarResp>::join(&mut self.events.answer, &mut self.split.msix_answer);
         self.events.cfg.next = self.bar.cfg.val();
+        self.qp_events.cfg.next = self.bar.cfg.val();
+        self.drain.start.next = self.events.gone.val();
+        self.drain.offered.next = self.link_offered.val();
+        self.drain.taken.next = self.link_taken.val();
+        self.bar.drained.next = self.drain.drained.val();
+
+        // Queries.
+        self.view.qp.next = self.bar.asked.val();
+        self.cqes.asked.next = self.bar.asked.val();
+        self.events.asked.next = self.bar.asked.val().get_bits::<7>(0);
+        self.bar.qp_position.next = self.view.shown.val();
+        self.bar.cq_position.next = self.cqes.position.val();
+        self.bar.eq_position.next = self.events.position.val();
+        self.view.sender.next = self.tx.publish.val();
+        self.view.completer.next = self.rx.completer_pub.val();
+        self.view.sq.next = self.sq_cache.window.val();
+        self.view.rq.next = self.rq_cache.window.val();
+        self.view.received.next =
+            self.rx.rq_consumed.valid.val() & self.rq_cache.position.ready.val();
+        self.view.position.next = self.rx.rq_consumed.data.val();
         self.events.msix_enable.next = self.msix_enable.val();
         self.events.msix_mask.next = self.msix_mask.val();
         self.sq_cache.cfg.next = self.bar.cfg.val();
@@ -209,6 +251,8 @@ impl Logic for Nic {
         StreamOut::<QueueBell>::join(&mut self.bar.rq_bell, &mut self.rq_cache.bell);
         StreamOut::<CqBell>::join(&mut self.bar.cq_bell, &mut self.cqes.bell);
         StreamOut::<EqBell>::join(&mut self.bar.eq_bell, &mut self.events.bell);
+        self.cqes.seen.next = self.bar.cq_seen.val();
+        self.events.seen.next = self.bar.eq_seen.val();
 
         // Memory regions: gone for new accesses first, done when the old ones have left.
         self.regions.cfg.next = self.bar.cfg.val();
@@ -281,7 +325,13 @@ impl Logic for Nic {
         StreamOut::<DmaWriteBeat>::join(&mut self.rx.writes, &mut self.writes.in0);
         StreamOut::<DmaWriteBeat>::join(&mut self.cqes.write, &mut self.writes.in1);
         // An event leaves the CQE writer only when this arbiter has taken the CQE.
-        StreamOut::<EventJob>::join(&mut self.cqes.event, &mut self.events.event);
+        StreamOut::<EventJob>::join(&mut self.cqes.event, &mut self.all_events.in0);
+        StreamOut::<EventJob>::join(&mut self.qp_events.event, &mut self.all_events.in1);
+        StreamOut::<EventJob>::join(&mut self.all_events.output, &mut self.events.event);
+        self.qp_events.answered.next = self.rx.acks.valid.val() & self.tx.ack.ready.val();
+        self.qp_events.answer.next = self.rx.acks.data.val();
+        self.qp_events.completed.next = self.rx.tx_cqes.valid.val() & self.cqes.tx_job.ready.val();
+        self.qp_events.completion.next = self.rx.tx_cqes.data.val();
         StreamOut::<DmaWriteBeat>::join(&mut self.events.write, &mut self.writes.in2);
         StreamOut::<DmaWriteBeat>::link(&mut self.dma_write, &mut self.writes.output);
 

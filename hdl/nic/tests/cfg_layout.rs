@@ -39,6 +39,7 @@ fn number<T: FromBits>(field: &T) -> u64 {
 #[test]
 fn entries_and_structs_agree() {
     same_layout!(PortCfg { mac, ip });
+    same_layout!(AsyncCfg { enabled, eq });
     same_layout!(AvCfg {
         dmac,
         dip,
@@ -128,6 +129,8 @@ fn table_numbers_agree() {
         (Table::Cq, table::CQ),
         (Table::Mr, table::MR),
         (Table::Eq, table::EQ),
+        (Table::Async, table::ASYNC),
+        (Table::Ah, table::AH),
     ];
     assert_eq!(pairs.len(), Table::ALL.len());
     for (software, hardware) in pairs {

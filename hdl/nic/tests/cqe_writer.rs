@@ -7,7 +7,7 @@ use ferroce_abi::cqe::{phase_of, Cqe, Status, WcOpcode};
 use ferroce_emit::harness::random;
 use ferroce_emit::on_big_stack;
 use ferroce_nic::cqe_writer::CqeWriter;
-use ferroce_rtl::desc::bar::CqBell;
+use ferroce_rtl::desc::bar::QueueSeen;
 use ferroce_rtl::desc::cfg::{table, CfgWrite};
 use ferroce_rtl::desc::rx::CqeJob;
 use rand::Rng;
@@ -57,7 +57,7 @@ struct Bench {
     memory: HashMap<u64, [u8; 32]>,
     queues: Vec<Queue>,
     jobs: [VecDeque<CqeJob>; 2],
-    bells: VecDeque<CqBell>,
+    bells: VecDeque<QueueSeen>,
     written: usize,
     dropped: usize,
     writes: usize,
@@ -95,8 +95,8 @@ impl Bench {
         self.uut.rx_job.data.next = self.jobs[0].front().copied().unwrap_or_default();
         self.uut.tx_job.valid.next = !self.jobs[1].is_empty();
         self.uut.tx_job.data.next = self.jobs[1].front().copied().unwrap_or_default();
-        self.uut.bell.valid.next = !self.bells.is_empty();
-        self.uut.bell.data.next = self.bells.front().copied().unwrap_or_default();
+        self.uut.bell.valid.next = false;
+        self.uut.seen.next = self.bells.pop_front().unwrap_or_default();
         let ready = self.rng.gen_bool(self.rate);
         self.uut.write.ready.next = ready;
         self.uut.event.ready.next = true;
@@ -107,9 +107,6 @@ impl Bench {
         }
         if self.uut.tx_job.valid.val() & self.uut.tx_job.ready.val() {
             self.jobs[1].pop_front();
-        }
-        if self.uut.bell.valid.val() & self.uut.bell.ready.val() {
-            self.bells.pop_front();
         }
         self.written += usize::from(self.uut.written.val());
         self.dropped += usize::from(self.uut.dropped.val());
@@ -147,6 +144,11 @@ impl Bench {
         for slot in 0..1 << queue.log_size {
             self.memory.insert(queue.base + 32 * slot, [0; 32]);
         }
+        self.bells.push_back(QueueSeen {
+            valid: true,
+            queue: (cq as u64).into(),
+            consumer: 0.into(),
+        });
         self.cycle(CfgWrite::of_entry(
             table::CQ,
             cq,
@@ -169,10 +171,10 @@ impl Bench {
     }
 
     fn ring(&mut self, cq: usize) {
-        self.bells.push_back(CqBell {
-            cq: (cq as u64).into(),
+        self.bells.push_back(QueueSeen {
+            valid: true,
+            queue: (cq as u64).into(),
             consumer: u64::from(self.queues[cq].consumer).into(),
-            ..CqBell::default()
         });
     }
 }

@@ -14,7 +14,8 @@ use crate::cq::Failed;
 use crate::error::{Error, PostError};
 use crate::lock::lock;
 use crate::wr::{RecvWr, SendWr};
-use ferroce_abi::mailbox::QpState;
+use ferroce_abi::cfg::QpInfo;
+use ferroce_abi::mailbox::{Command, QpState};
 use std::sync::Arc;
 
 /// A reliable connection's end. Dropping it takes it off the card; completions that were not polled are
@@ -33,6 +34,16 @@ impl Qp {
     /// State. A QP that failed is seen in ERR when the failed completion has been polled.
     pub fn state(&self) -> QpState {
         lock(&self.shared.control).state
+    }
+
+    /// Where the card is in the QP. Its state there is that of the last move: a QP that failed by itself keeps it until it is moved.
+    ///
+    /// # Errors
+    /// [`Error::Bar`], command errors.
+    pub fn query(&self) -> Result<QpInfo, Error> {
+        let device = &self.shared.pd.device;
+        let answer = device.query(Command::QueryQp, self.qpn())?;
+        Ok(QpInfo::from_bits(&answer))
     }
 
     /// Send work requests that were posted and not completed. Unsignaled ones count until a later one completes.

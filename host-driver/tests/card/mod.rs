@@ -74,6 +74,7 @@ pub const QPS: u32 = 8;
 pub const CQS: u32 = 4;
 pub const MRS: u32 = 8;
 pub const EQS: u32 = 2;
+pub const AHS: u32 = 4;
 
 impl TestCard {
     pub fn new() -> Self {
@@ -85,6 +86,7 @@ impl TestCard {
             (regs::NUM_CQS, CQS),
             (regs::NUM_MRS, MRS),
             (regs::NUM_EQS, EQS),
+            (regs::NUM_AHS, AHS),
             (regs::WQE_WINDOW, 16),
             (regs::RETRANSMIT_DEPTH, 64),
             (regs::MAX_SGE, 1),
@@ -215,6 +217,7 @@ impl TestCard {
             Object::Cq => CQS,
             Object::Eq => EQS,
             Object::Mr => MRS,
+            Object::Ah => AHS,
         };
         if state.object >= limit {
             return CommandStatus::BadIndex;

@@ -3,7 +3,8 @@
 use super::desc::{BarRead, BellWrite, MailboxWrite, PushWrite};
 use ferroce_abi::regs::{
     doorbell::FLAG, QueueDoorbell, COMMAND, COMMAND_OBJECT, COUNTERS, CQ_ARM, CQ_DOORBELL,
-    DOORBELLS, DOORBELL_PAGE, EQ_DOORBELL, MAGIC, MAILBOX_IN, PUSH, RQ_DOORBELL, SQ_DOORBELL,
+    DOORBELLS, DOORBELL_PAGE, EQ_DOORBELL, MAGIC, MAILBOX_IN, MAILBOX_OUT, PUSH, RQ_DOORBELL,
+    SQ_DOORBELL,
 };
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::bar::BarReq;
@@ -15,6 +16,8 @@ pub const DECODE_LATENCY: usize = 2;
 /// Log2 of the bytes of the regions of more than one register.
 const IDENT_LOG2: u64 = 6;
 const MAILBOX_LOG2: u64 = ferroce_abi::mailbox::BYTES.ilog2() as u64;
+/// An answer to a query is an entry.
+const ANSWER_LOG2: u64 = ferroce_abi::cfg::ENTRY_BYTES.ilog2() as u64;
 const COUNTERS_LOG2: u64 = ferroce_abi::regs::Counter::WINDOW.ilog2() as u64 + 3;
 const FLAG_BIT: usize = FLAG as usize;
 const PUSHED_BIT: usize = QueueDoorbell::PUSHED_SHIFT as usize;
@@ -113,6 +116,8 @@ impl Logic for BarDecode {
         self.read_out.d.next.ident = (self.addr.val() >> IDENT_LOG2) == (MAGIC >> IDENT_LOG2);
         self.read_out.d.next.status = self.is_command.val();
         self.read_out.d.next.object = self.is_object.val();
+        self.read_out.d.next.answer =
+            (self.addr.val() >> ANSWER_LOG2) == (MAILBOX_OUT >> ANSWER_LOG2);
         self.read_out.d.next.counter =
             (self.addr.val() >> COUNTERS_LOG2) == (COUNTERS >> COUNTERS_LOG2);
         self.read_out.d.next.word = self.addr.val().get_bits::<7>(3);

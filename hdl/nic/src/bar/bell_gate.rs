@@ -5,7 +5,7 @@ use super::push_buffer::PushBuffer;
 use ferroce_abi::cfg::{field_offset, RingCfg};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
-use ferroce_rtl::desc::bar::{CqBell, EqBell, QueueBell};
+use ferroce_rtl::desc::bar::{CqBell, EqBell, QueueBell, QueueSeen};
 use ferroce_rtl::desc::cfg::{table, CfgWrite};
 use ferroce_rtl::ram::{Ram, RAM_LATENCY};
 use ferroce_rtl::stream::StreamOut;
@@ -16,7 +16,8 @@ use ferroce_rtl::sync_fifo::SyncFifo;
 const BELLS_LOG2: usize = 5;
 const PAGE: usize = field_offset(RingCfg::FIELDS, "page");
 
-/// Checks the indices and the pages of doorbells and queues them by kind.
+/// Checks the indices and the pages of doorbells and queues them by kind. The consumer indices of CQs and EQs are not queued: they are told before any
+/// later doorbell has an effect, so no completion of what the host posts later can overtake them.
 #[derive(LogicBlock, Module)]
 pub struct BellGate {
     /// Clock.
@@ -37,10 +38,14 @@ pub struct BellGate {
     pub sq: StreamOut<QueueBell>,
     /// RQ doorbells.
     pub rq: StreamOut<QueueBell>,
-    /// CQ doorbells and CQ arm doorbells, in order.
+    /// CQ arm doorbells.
     pub cq: StreamOut<CqBell>,
     /// EQ doorbells.
     pub eq: StreamOut<EqBell>,
+    /// Consumer indices of CQs; 0 when one is made or taken away.
+    pub cq_seen: Signal<Out, QueueSeen>,
+    /// Consumer indices of EQs; 0 when one is made or taken away.
+    pub eq_seen: Signal<Out, QueueSeen>,
     /// A doorbell was rung.
     pub rung: Signal<Out, Bit>,
     /// It names a queue that does not exist.
@@ -72,6 +77,10 @@ pub struct BellGate {
     cfg_eq: DFF<Bit>,
     cfg_index: DFF<Bits<14>>,
     cfg_page: DFF<Bits<7>>,
+    /// The consumer index of `clear_queue` is to become 0. No doorbells are taken meanwhile, so there is a cycle for it.
+    clear_cq: DFF<Bit>,
+    clear_eq: DFF<Bit>,
+    clear_queue: DFF<Bits<14>>,
     good_sq: DFF<Bit>,
     good_rq: DFF<Bit>,
     good_cq: DFF<Bit>,
@@ -113,6 +122,8 @@ impl BellGate {
             rq: StreamOut::default(),
             cq: StreamOut::default(),
             eq: StreamOut::default(),
+            cq_seen: Signal::default(),
+            eq_seen: Signal::default(),
             rung: Signal::default(),
             bad: Signal::default(),
             foreign: Signal::default(),
@@ -138,6 +149,9 @@ impl BellGate {
             cfg_eq: DFF::default(),
             cfg_index: DFF::default(),
             cfg_page: DFF::default(),
+            clear_cq: DFF::default(),
+            clear_eq: DFF::default(),
+            clear_queue: DFF::default(),
             good_sq: DFF::default(),
             good_rq: DFF::default(),
             good_cq: DFF::default(),
@@ -189,6 +203,7 @@ impl Logic for BellGate {
         );
         dff_setup!(self, clock, any_sq, page, pushed);
         dff_setup!(self, clock, cfg_sq, cfg_cq, cfg_eq, cfg_index, cfg_page);
+        dff_setup!(self, clock, clear_cq, clear_eq, clear_queue);
         clock!(
             self, clock, sq_bells, rq_bells, cq_bells, eq_bells, qp_pages, cq_pages, eq_pages,
             bells, words, pushes
@@ -264,15 +279,33 @@ impl Logic for BellGate {
         self.sq_bells.input.data.next.place = self.pushes.place.val();
         self.rq_bells.input.valid.next = self.good_rq.q.val();
         self.rq_bells.input.data.next = self.queue.val();
-        self.cq_bells.input.valid.next = self.good_cq.q.val();
+        self.cq_bells.input.valid.next = self.good_cq.q.val() & self.arm.q.val();
         self.cq_bells.input.data.next.cq = self.index.q.val();
-        self.cq_bells.input.data.next.consumer = self.value.q.val();
-        self.cq_bells.input.data.next.arm = self.arm.q.val();
         self.cq_bells.input.data.next.solicited_only = self.flag.q.val();
         self.eq_bells.input.valid.next = self.good_eq.q.val();
         self.eq_bells.input.data.next.eq = self.index.q.val().get_bits::<7>(0);
-        self.eq_bells.input.data.next.consumer = self.value.q.val();
         self.eq_bells.input.data.next.arm = self.flag.q.val();
+
+        // Consumer indices.
+        self.clear_cq.d.next = self.cfg_cq.q.val() | (self.clear_cq.q.val() & self.good_cq.q.val());
+        self.clear_eq.d.next = self.cfg_eq.q.val() | (self.clear_eq.q.val() & self.good_eq.q.val());
+        if self.cfg_cq.q.val() | self.cfg_eq.q.val() {
+            self.clear_queue.d.next = self.cfg_index.q.val();
+        }
+        self.cq_seen.next.valid = self.good_cq.q.val() | self.clear_cq.q.val();
+        self.cq_seen.next.queue = self.clear_queue.q.val();
+        self.cq_seen.next.consumer = 0.into();
+        if self.good_cq.q.val() {
+            self.cq_seen.next.queue = self.index.q.val();
+            self.cq_seen.next.consumer = self.value.q.val();
+        }
+        self.eq_seen.next.valid = self.good_eq.q.val() | self.clear_eq.q.val();
+        self.eq_seen.next.queue = self.clear_queue.q.val();
+        self.eq_seen.next.consumer = 0.into();
+        if self.good_eq.q.val() {
+            self.eq_seen.next.queue = self.index.q.val();
+            self.eq_seen.next.consumer = self.value.q.val();
+        }
         StreamOut::<QueueBell>::link(&mut self.sq, &mut self.sq_bells.output);
         StreamOut::<QueueBell>::link(&mut self.rq, &mut self.rq_bells.output);
         StreamOut::<CqBell>::link(&mut self.cq, &mut self.cq_bells.output);
@@ -280,7 +313,9 @@ impl Logic for BellGate {
         self.hold.next = self.sq_bells.almost_full.val()
             | self.rq_bells.almost_full.val()
             | self.cq_bells.almost_full.val()
-            | self.eq_bells.almost_full.val();
+            | self.eq_bells.almost_full.val()
+            | self.clear_cq.q.val()
+            | self.clear_eq.q.val();
     }
 }
 

@@ -6,7 +6,7 @@ use ferroce_emit::prelude::*;
 /// Bits of one command's entry, log2.
 pub const ENTRY_LOG2: u64 = 6;
 /// Opcodes in the table.
-pub const OPCODES: u64 = 16;
+pub const OPCODES: u64 = 32;
 /// Bits of the whole table.
 pub const TABLE_BITS: usize = (OPCODES as usize) << ENTRY_LOG2;
 
@@ -22,6 +22,15 @@ pub const TABLES: usize = 7;
 pub const FROM: usize = TABLES + 4 * MAX_TABLES;
 /// State of the QP afterwards; 3 bits.
 pub const TO: usize = FROM + 8;
+/// The command makes its object, which must not exist.
+pub const MAKES: usize = TO + 3;
+/// The command takes its object away, which must exist and not be in use.
+pub const REMOVES: usize = MAKES + 1;
+/// The command asks for its object, which must exist, and writes nothing.
+pub const QUERIES: usize = REMOVES + 1;
+
+/// The command changes its object, which must exist.
+pub const CHANGES: usize = QUERIES + 1;
 
 /// How an entry names the kind of object.
 #[must_use]
@@ -32,6 +41,7 @@ pub const fn object_number(object: Object) -> u64 {
         Object::Cq => 2,
         Object::Mr => 3,
         Object::Eq => 4,
+        Object::Ah => 6,
     }
 }
 
@@ -41,6 +51,11 @@ fn entry(command: Command) -> u64 {
         | object_number(command.object()) << OBJECT
         | (tables.len() as u64) << COUNT
         | command.to().map_or(0, |state| state as u64) << TO;
+    if let Some(makes) = command.makes() {
+        entry |= 1 << if makes { MAKES } else { REMOVES };
+    }
+    entry |= u64::from(command.queries()) << QUERIES;
+    entry |= u64::from(command.changes()) << CHANGES;
     for (k, &table) in tables.iter().enumerate() {
         entry |= (table as u64) << (TABLES + 4 * k);
     }
@@ -72,6 +87,6 @@ mod tests {
             let bits = command_table().get_bits::<64>((command as usize) << ENTRY_LOG2);
             assert_eq!(bits.to_u64(), entry(command));
         }
-        const { assert!(TO + 3 <= 1 << ENTRY_LOG2) };
+        const { assert!(CHANGES < 1 << ENTRY_LOG2) };
     }
 }

@@ -81,8 +81,68 @@ pub struct BarRead {
     pub status: Bit,
     /// The object register.
     pub object: Bit,
+    /// One of the words of an answer to a query.
+    pub answer: Bit,
     /// A counter.
     pub counter: Bit,
     /// Word of the region.
     pub word: Bits<7>,
+}
+
+/// What the command engine remembers of a QP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct QpRecord {
+    /// State, as `ferroce_abi::mailbox::QpState`.
+    pub state: Bits<3>,
+    /// It completes receives into a CQ.
+    pub has_recv: Bit,
+    /// That CQ.
+    pub recv_cq: Bits<14>,
+    /// It completes sends into a CQ.
+    pub has_send: Bit,
+    /// That CQ.
+    pub send_cq: Bits<14>,
+}
+
+/// What the command engine remembers of a CQ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct CqRecord {
+    /// It exists.
+    pub exists: Bit,
+    /// It has an EQ.
+    pub has_eq: Bit,
+    /// That EQ.
+    pub eq: Bits<7>,
+}
+
+/// Where a QP is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct QpPosition {
+    /// PSN after the highest one sent.
+    pub sq_psn: Bits<24>,
+    /// Oldest unacknowledged PSN.
+    pub una_psn: Bits<24>,
+    /// SQ producer index.
+    pub sq_posted: Bits<16>,
+    /// SQ index after the newest WQE begun.
+    pub sq_begun: Bits<16>,
+    /// SQ index of the oldest WQE that is not retired.
+    pub sq_oldest: Bits<16>,
+    /// RQ producer index.
+    pub rq_posted: Bits<16>,
+    /// RQ index of the next WQE.
+    pub rq_next: Bits<16>,
+}
+
+/// Where a CQ or EQ is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct QueuePosition {
+    /// It was full and has lost entries.
+    pub lost: Bit,
+    /// It is armed.
+    pub armed: Bit,
+    /// Running index of the next entry.
+    pub producer: Bits<24>,
+    /// Running index after the last entry that the host has taken out.
+    pub consumer: Bits<24>,
 }

@@ -38,6 +38,7 @@ pub fn ident(config: &NicConfig) -> Bits<IDENT_BITS> {
         (regs::CORE_CLOCK, CORE_HZ),
         (regs::MAX_RD_ATOMIC, 0),
         (regs::NUM_EQS, 1 << config.eqs_log2),
+        (regs::NUM_AHS, 1 << config.ahs_log2),
     ];
     registers
         .into_iter()

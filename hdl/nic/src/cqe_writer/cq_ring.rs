@@ -1,14 +1,17 @@
 //! Producer side of the completion queues.
 
 use super::desc::{CqEvent, CqPlan, CqState, CqePlace};
+use crate::bar::desc::QueuePosition;
+use crate::bell_keeper::KeptBell;
 use crate::ring_cfg::{RingWrite, MORE, MORE_BITS};
 use ferroce_abi::cfg::{field_offset, CqCfg};
 use ferroce_abi::cqe::flags;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
-use ferroce_rtl::desc::bar::CqBell;
+use ferroce_rtl::desc::bar::QueueSeen;
 use ferroce_rtl::desc::rx::CqeJob;
 use ferroce_rtl::ram::{Ram, RAM_LATENCY};
+use ferroce_rtl::ram2::Ram2;
 use ferroce_rtl::rmw_ram::{RmwRam, RMW_LATENCY};
 use ferroce_rtl::stream::StreamIn;
 
@@ -31,21 +34,33 @@ pub struct CqRing {
     pub clock: Signal<In, Clock>,
     /// Configuration of CQs; writes are far apart.
     pub cfg: Signal<In, RingWrite>,
-    /// Consumer indices and wishes for events. The latter wait while there is no room for their events.
-    pub bell: StreamIn<CqBell>,
+    /// Consumer indices; 0 with a CQ's configuration.
+    pub seen: Signal<In, QueueSeen>,
+    /// Wishes for events. They wait while there is no room for their events.
+    pub wish: StreamIn<KeptBell>,
     /// Completions.
     pub job: StreamIn<CqeJob>,
     /// Completions may be taken: there is room for the CQE and its event.
     pub open: Signal<In, Bit>,
     /// A completion that has a slot, or an event.
     pub place: Signal<Out, CqePlace>,
+    /// CQ to look at for a query.
+    pub asked: Signal<In, Bits<14>>,
+    /// Where it is, three cycles later.
+    pub position: Signal<Out, QueuePosition>,
     /// A completion that has none.
     pub dropped: Signal<Out, Bit>,
     /// Index bits beyond the table.
     beyond: Constant<Bits<14>>,
     states: RmwRam<CqState>,
     rings: Ram<CqPlan>,
-    consumers: Ram<Bits<24>>,
+    consumers: Ram2<Bits<24>>,
+    /// A copy of the states, for queries.
+    shown: Ram<CqState>,
+    shown_write: DFF<Bit>,
+    shown_cq: DFF<Bits<14>>,
+    shown_state: DFF<CqState>,
+    asked_now: DFF<Bits<14>>,
     /// The plain RAMs are faster than the state's.
     ring_wait: Delay<CqPlan>,
     consumer_wait: Delay<Bits<24>>,
@@ -55,9 +70,6 @@ pub struct CqRing {
     restart: DFF<Bit>,
     restart_cq: DFF<Bits<14>>,
     restart_enabled: DFF<Bit>,
-    /// A CQ is to be armed.
-    arm: DFF<Bit>,
-    arm_bell: DFF<CqBell>,
     /// The last event was one; completions go first.
     armed_last: DFF<Bit>,
     valid: DFF<Bit>,
@@ -99,15 +111,23 @@ impl CqRing {
         Self {
             clock: Signal::default(),
             cfg: Signal::default(),
-            bell: StreamIn::default(),
+            seen: Signal::default(),
+            wish: StreamIn::default(),
             job: StreamIn::default(),
             open: Signal::default(),
             place: Signal::default(),
+            asked: Signal::default(),
+            position: Signal::default(),
             dropped: Signal::default(),
             beyond: Constant::new((0x3FFF & !((1u64 << cqs_log2) - 1)).into()),
             states: RmwRam::new(cqs_log2),
             rings: Ram::new(cqs_log2),
-            consumers: Ram::new(cqs_log2),
+            consumers: Ram2::new(cqs_log2),
+            shown: Ram::new(cqs_log2),
+            shown_write: DFF::default(),
+            shown_cq: DFF::default(),
+            shown_state: DFF::default(),
+            asked_now: DFF::default(),
             ring_wait: Delay::new(RMW_LATENCY - RAM_LATENCY),
             consumer_wait: Delay::new(RMW_LATENCY - RAM_LATENCY),
             events: Delay::new(RMW_LATENCY),
@@ -115,8 +135,6 @@ impl CqRing {
             restart: DFF::default(),
             restart_cq: DFF::default(),
             restart_enabled: DFF::default(),
-            arm: DFF::default(),
-            arm_bell: DFF::default(),
             armed_last: DFF::default(),
             valid: DFF::default(),
             event: DFF::default(),
@@ -165,8 +183,6 @@ impl Logic for CqRing {
             restart,
             restart_cq,
             restart_enabled,
-            arm,
-            arm_bell,
             armed_last,
             valid,
             event,
@@ -191,24 +207,26 @@ impl Logic for CqRing {
             states,
             rings,
             consumers,
+            shown,
             ring_wait,
             consumer_wait,
             events
         );
+        dff_setup!(self, clock, shown_write, shown_cq, shown_state, asked_now);
 
         // One event every two cycles; configuration comes first.
         self.turn.d.next = !self.turn.q.val();
         self.take.next = self.turn.q.val() & self.open.val() & !self.restart.q.val();
-        self.arms.next = self.arm.q.val() & !(self.armed_last.q.val() & self.job.valid.val());
+        self.arms.next = self.wish.valid.val() & !(self.armed_last.q.val() & self.job.valid.val());
         self.job.ready.next = self.take.val() & !self.arms.val();
+        self.wish.ready.next = self.take.val() & self.arms.val();
         self.valid.d.next = (self.take.val() & (self.job.valid.val() | self.arms.val()))
             | (self.turn.q.val() & self.restart.q.val());
         if self.take.val() {
             self.armed_last.d.next = self.arms.val();
         }
         self.event.d.next.arm = self.arms.val() & !self.restart.q.val();
-        self.event.d.next.solicited_only = self.arm_bell.q.val().solicited_only;
-        self.event.d.next.seen = self.arm_bell.q.val().consumer;
+        self.event.d.next.solicited_only = !self.wish.data.val().sticky;
         self.event.d.next.restart = self.restart.q.val();
         self.event.d.next.enabled = self.restart_enabled.q.val();
         self.event.d.next.job = self.job.data.val();
@@ -216,10 +234,7 @@ impl Logic for CqRing {
         if self.restart.q.val() {
             self.event.d.next.cq = self.restart_cq.q.val();
         } else if self.arms.val() {
-            self.event.d.next.cq = self.arm_bell.q.val().cq;
-        }
-        if self.take.val() & self.arms.val() {
-            self.arm.d.next = false;
+            self.event.d.next.cq = self.wish.data.val().queue;
         }
         if self.turn.q.val() {
             self.restart.d.next = false;
@@ -236,28 +251,17 @@ impl Logic for CqRing {
         self.rings.wr_data.next.log_size = self.cfg.val().log_size;
         self.rings.wr_data.next.has_eq = self.cfg.val().more.get_bit(HAS_EQ);
         self.rings.wr_data.next.eq = self.cfg.val().more.get_bits::<7>(EQ);
-        // A wish waits for the one before it, so bells stay in order.
-        self.bell.ready.next = !self.cfg.val().valid & !self.arm.q.val();
-        if self.bell.valid.val() & !self.cfg.val().valid & !self.arm.q.val() {
-            self.arm.d.next = self.bell.data.val().arm;
-            self.arm_bell.d.next = self.bell.data.val();
-        }
-        self.consumers.wr_valid.next =
-            (self.bell.valid.val() & !self.arm.q.val()) | self.cfg.val().valid;
-        self.consumers.wr_addr.next = bit_cast::<20, 14>(self.bell.data.val().cq);
-        self.consumers.wr_data.next = self.bell.data.val().consumer;
-        if self.cfg.val().valid {
-            self.consumers.wr_addr.next = bit_cast::<20, 14>(self.cfg.val().index);
-            self.consumers.wr_data.next = 0.into();
-        }
+        self.consumers.wr_valid.next = self.seen.val().valid;
+        self.consumers.wr_addr.next = bit_cast::<20, 14>(self.seen.val().queue);
+        self.consumers.wr_data.next = self.seen.val().consumer;
 
         self.states.rd_valid.next = self.valid.q.val();
         self.states.rd_addr.next = bit_cast::<20, 14>(self.event.q.val().cq);
         self.rings.rd_addr.next = bit_cast::<20, 14>(self.event.q.val().cq);
-        self.consumers.rd_addr.next = bit_cast::<20, 14>(self.event.q.val().cq);
+        self.consumers.rd0_addr.next = bit_cast::<20, 14>(self.event.q.val().cq);
         self.events.data_in.next = self.event.q.val();
         self.ring_wait.data_in.next = self.rings.rd_data.val();
-        self.consumer_wait.data_in.next = self.consumers.rd_data.val();
+        self.consumer_wait.data_in.next = self.consumers.rd0_data.val();
 
         // First cycle: differences.
         self.size_mask.next = !(Bits::<15>::from(0x7FFF)
@@ -278,9 +282,9 @@ impl Logic for CqRing {
         self.s1_solicited.d.next = self.events.data_out.val().job.flags.get_bit(SOLICITED)
             | self.events.data_out.val().job.status.any();
         self.s1_unseen.d.next =
-            self.states.rd_data.val().producer != self.events.data_out.val().seen;
+            self.states.rd_data.val().producer != self.consumer_wait.data_out.val();
         self.s1_ahead.d.next =
-            self.states.rd_data.val().after_solicited - self.events.data_out.val().seen;
+            self.states.rd_data.val().after_solicited - self.consumer_wait.data_out.val();
         self.s1_next.d.next = self.states.rd_data.val().producer + 1;
         self.s1_unknown.d.next = (self.events.data_out.val().cq & self.beyond.val()).any();
 
@@ -328,6 +332,19 @@ impl Logic for CqRing {
         self.states.wr_valid.next = self.s1_valid.q.val() & !self.s1_unknown.q.val();
         self.states.wr_addr.next = bit_cast::<20, 14>(self.s1_event.q.val().cq);
         self.states.wr_data.next = self.next.val();
+        self.shown_write.d.next = self.s1_valid.q.val() & !self.s1_unknown.q.val();
+        self.shown_cq.d.next = self.s1_event.q.val().cq;
+        self.shown_state.d.next = self.next.val();
+        self.asked_now.d.next = self.asked.val();
+        self.shown.wr_valid.next = self.shown_write.q.val();
+        self.shown.wr_addr.next = bit_cast::<20, 14>(self.shown_cq.q.val());
+        self.shown.wr_data.next = self.shown_state.q.val();
+        self.shown.rd_addr.next = bit_cast::<20, 14>(self.asked_now.q.val());
+        self.consumers.rd1_addr.next = bit_cast::<20, 14>(self.asked_now.q.val());
+        self.position.next.lost = self.shown.rd_data.val().overrun;
+        self.position.next.armed = self.shown.rd_data.val().armed;
+        self.position.next.producer = self.shown.rd_data.val().producer;
+        self.position.next.consumer = self.consumers.rd1_data.val();
 
         self.out_place.d.next.write = self.is_job.val() & self.accept.val();
         self.out_place.d.next.event = self.s1_plan.q.val().has_eq
@@ -336,7 +353,10 @@ impl Logic for CqRing {
                     & self.s1_event.q.val().arm
                     & self.s1_state.q.val().enabled
                     & self.due.val()));
-        self.out_place.d.next.overrun = !self.s1_event.q.val().arm & self.lost.val();
+        self.out_place.d.next.gone =
+            self.s1_valid.q.val() & self.s1_event.q.val().restart & !self.s1_event.q.val().enabled;
+        // A queue that is taken away has no size any more and looks full: it loses nothing by that.
+        self.out_place.d.next.overrun = self.is_job.val() & self.lost.val();
         self.out_place.d.next.eq = self.s1_plan.q.val().eq;
         self.out_place.d.next.cq = self.s1_event.q.val().cq;
         self.out_place.d.next.base = self.s1_plan.q.val().base;

@@ -1,7 +1,7 @@
 //! From CQEs to host writes: two neighbours that wait together go as one write.
 
 use super::cqe_format::CqeWrite;
-use crate::eq_writer::desc::EventJob;
+use crate::eq_writer::desc::{EventJob, QUEUE_GONE};
 use ferroce_abi::cqe;
 use ferroce_abi::eqe::EventKind;
 use ferroce_emit::prelude::*;
@@ -138,10 +138,12 @@ impl Logic for CqePair {
         if self.free.val() {
             self.out_valid.d.next = self.next_valid.q.val() | self.input.valid.val();
             self.out_write.d.next = self.first.val().write;
-            self.out_event.d.next = self.last.val().event;
+            self.out_event.d.next = self.last.val().event | self.last.val().gone;
             self.out_job.d.next.kind = COMPLETION.into();
             if self.last.val().overrun {
                 self.out_job.d.next.kind = OVERRUN.into();
+            } else if self.last.val().gone {
+                self.out_job.d.next.kind = QUEUE_GONE.into();
             }
             self.out_job.d.next.index = self.last.val().cq;
             self.out_job.d.next.eq = self.last.val().eq;

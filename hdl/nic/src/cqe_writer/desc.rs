@@ -44,8 +44,6 @@ pub struct CqEvent {
     pub arm: Bit,
     /// Only for a solicited or failed completion.
     pub solicited_only: Bit,
-    /// With `arm`: index after the last CQE that the host has seen.
-    pub seen: Bits<24>,
     /// CQ index.
     pub cq: Bits<14>,
     /// The completion.
@@ -59,6 +57,8 @@ pub struct CqePlace {
     pub write: Bit,
     /// An event follows it.
     pub event: Bit,
+    /// The CQ is gone: nothing for it comes behind this.
+    pub gone: Bit,
     /// The event: the CQ was full; else it has a completion that it was armed for.
     pub overrun: Bit,
     /// EQ of the event.

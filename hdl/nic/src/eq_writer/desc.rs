@@ -2,12 +2,15 @@
 
 use ferroce_emit::prelude::*;
 
-/// An event on its way to an EQ.
+/// Kind of no event, but of a mark: a CQ is gone, and what it wrote or told is before the mark.
+pub const QUEUE_GONE: u64 = 0;
+
+/// An event on its way to an EQ, or a mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct EventJob {
-    /// EQE kind.
+    /// EQE kind, or [`QUEUE_GONE`].
     pub kind: Bits<8>,
-    /// CQ index.
+    /// CQ or QP index.
     pub index: Bits<14>,
     /// EQ.
     pub eq: Bits<7>,
@@ -28,8 +31,6 @@ pub struct EqState {
     pub waiting: Bit,
     /// Running index of the next EQE.
     pub producer: Bits<24>,
-    /// Running index after the last EQE that the host has taken out.
-    pub consumer: Bits<24>,
     /// Time of the last interrupt.
     pub last: Bits<16>,
 }
@@ -45,4 +46,27 @@ pub struct EqPlan {
     pub vector: Bits<7>,
     /// Least time between two interrupts.
     pub gap: Bits<12>,
+}
+
+/// What the EQ writer is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct EqVisit {
+    /// EQ.
+    pub eq: Bits<7>,
+    /// It is made anew or, unless `enabled`, taken away.
+    pub restart: Bit,
+    /// It exists afterwards.
+    pub enabled: Bit,
+    /// Its doorbell was rung.
+    pub bell: Bit,
+    /// With `bell`: an interrupt is wanted.
+    pub arm: Bit,
+    /// It has an event.
+    pub event: Bit,
+    /// A CQ of it is gone.
+    pub mark: Bit,
+    /// Kind of the event.
+    pub kind: Bits<8>,
+    /// CQ or QP of the event.
+    pub index: Bits<14>,
 }

@@ -1,13 +1,14 @@
 //! The register window on a test's strings: accesses in, answers, doorbells and table writes out.
 
 use crate::common::{connected, settle};
-use ferroce_abi::mailbox::{CommandStatus, MailboxState};
+use ferroce_abi::mailbox::{Command, CommandStatus, MailboxState};
 use ferroce_abi::regs;
 use ferroce_emit::harness::random;
+use ferroce_nic::bar::desc::{QpPosition, QueuePosition};
 use ferroce_nic::bar::Bar;
 use ferroce_nic::NicConfig;
-use ferroce_rtl::desc::bar::{BarReq, CqBell, EqBell, QueueBell};
-use ferroce_rtl::desc::cfg::CfgWrite;
+use ferroce_rtl::desc::bar::{BarReq, CqBell, EqBell, QueueBell, QueueSeen};
+use ferroce_rtl::desc::cfg::{table, CfgWrite};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use std::collections::VecDeque;
@@ -17,6 +18,7 @@ const CONFIG: NicConfig = NicConfig {
     cqs_log2: 2,
     eqs_log2: 1,
     mrs_log2: 4,
+    ahs_log2: 3,
     ..NicConfig::SMALL
 };
 
@@ -30,6 +32,9 @@ pub struct Bench {
     pub rq: Vec<QueueBell>,
     pub cq: Vec<CqBell>,
     pub eq: Vec<EqBell>,
+    /// Consumer indices: queue and index.
+    pub cq_seen: Vec<(u64, u64)>,
+    pub eq_seen: Vec<(u64, u64)>,
     pub rung: usize,
     pub bad: usize,
     pub foreign: usize,
@@ -37,6 +42,9 @@ pub struct Bench {
     /// Counter numbers asked for in the last cycles.
     asked: VecDeque<u64>,
     pub stall: f64,
+    /// Cycles until a queue that was taken away has no write in the card any more.
+    pub drain: Option<u64>,
+    pub drain_takes: u64,
 }
 
 impl Bench {
@@ -51,12 +59,16 @@ impl Bench {
             rq: Vec::new(),
             cq: Vec::new(),
             eq: Vec::new(),
+            cq_seen: Vec::new(),
+            eq_seen: Vec::new(),
             rung: 0,
             bad: 0,
             foreign: 0,
             now: 0,
             asked: [0, 0].into(),
             stall: 0.3,
+            drain: None,
+            drain_takes: 20,
         }
     }
 
@@ -77,6 +89,16 @@ impl Bench {
         uut.eq_bell.ready.next = eq;
         let number = self.asked.pop_front().unwrap_or_default();
         uut.counter_value.next = Self::counter_value(number).into();
+        uut.qp_position.next = QpPosition {
+            sq_psn: 0xAB_CDEF.into(),
+            sq_posted: (uut.asked.val().to_u64() + 1).into(),
+            rq_next: 0x8001.into(),
+            ..QpPosition::default()
+        };
+        uut.cq_position.next = queue_position(uut.asked.val().to_u64());
+        uut.eq_position.next = queue_position(uut.asked.val().to_u64() + 100);
+        uut.drained.next = self.drain == Some(0);
+        self.drain = self.drain.and_then(|cycles| cycles.checked_sub(1));
         uut.clock.next = false.into();
         settle(uut);
         self.asked.push_back(uut.counter.val().to_u64());
@@ -98,11 +120,18 @@ impl Bench {
         if uut.eq_bell.valid.val() & eq {
             self.eq.push(uut.eq_bell.data.val());
         }
+        note(&mut self.cq_seen, uut.cq_seen.val());
+        note(&mut self.eq_seen, uut.eq_seen.val());
         self.rung += usize::from(uut.bell_rung.val());
         self.bad += usize::from(uut.bell_bad.val());
         self.foreign += usize::from(uut.bell_foreign.val());
         if uut.cfg.val().valid {
-            self.cfg.push((self.now, uut.cfg.val()));
+            let cfg = uut.cfg.val();
+            let table = cfg.table.to_u64();
+            if (table == table::CQ || table == table::EQ) && !cfg.data.get_bit(0) {
+                self.drain = Some(self.drain_takes);
+            }
+            self.cfg.push((self.now, cfg));
         }
         uut.clock.next = true.into();
         settle(uut);
@@ -168,10 +197,49 @@ impl Bench {
         panic!("command {opcode} does not end");
     }
 
+    /// Puts entries into the mailbox, from the first block on.
+    pub fn fill(&mut self, entries: &[[u64; 4]]) {
+        for (word, &value) in entries.iter().flatten().enumerate() {
+            self.write64(regs::MAILBOX_IN + 8 * word as u64, value);
+        }
+    }
+
+    /// [`Self::execute`] with entries.
+    pub fn command(
+        &mut self,
+        command: Command,
+        object: u32,
+        entries: &[[u64; 4]],
+    ) -> CommandStatus {
+        self.fill(entries);
+        self.execute(command as u32, object)
+    }
+
+    /// The answer to the last query.
+    pub fn answer(&mut self) -> [u64; 4] {
+        [0, 8, 16, 24].map(|at| self.read64(regs::MAILBOX_OUT + at))
+    }
+
     pub fn fill_mailbox(&mut self) {
         for word in 0..32 {
             self.write64(regs::MAILBOX_IN + 8 * word, mailbox_word(word));
         }
+    }
+}
+
+fn note(all: &mut Vec<(u64, u64)>, seen: QueueSeen) {
+    if seen.valid {
+        all.push((seen.queue.to_u64(), seen.consumer.to_u64()));
+    }
+}
+
+/// Where a queue is, so that it can be told from others.
+fn queue_position(number: u64) -> QueuePosition {
+    QueuePosition {
+        lost: false,
+        armed: true,
+        producer: (0x80_0000 + number).into(),
+        consumer: number.into(),
     }
 }
 

@@ -4,5 +4,7 @@ mod bench;
 mod commands;
 #[path = "../common/mod.rs"]
 mod common;
+mod entries;
+mod objects;
 mod pages;
 mod window;

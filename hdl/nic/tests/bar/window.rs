@@ -1,9 +1,11 @@
 //! Identification, counters and doorbells.
 
 use crate::bench::Bench;
-use ferroce_abi::regs::{self, CqDoorbell, QueueDoorbell};
+use crate::entries::good_cq;
+use ferroce_abi::mailbox::{Command, MailboxState};
+use ferroce_abi::regs::{self, CqArm, CqDoorbell, EqDoorbell, QueueDoorbell};
 use ferroce_emit::on_big_stack;
-use ferroce_rtl::desc::bar::{CqBell, QueueBell};
+use ferroce_rtl::desc::bar::QueueBell;
 
 /// Doorbells of page 0, to which queues belong from power-up.
 const SQ_DOORBELL: u64 = regs::in_page(0, regs::SQ_DOORBELL);
@@ -35,6 +37,7 @@ fn identification_tells_the_sizes() {
             (regs::CORE_CLOCK, 250_000_000),
             (regs::MAX_RD_ATOMIC, 0),
             (regs::NUM_EQS, 2),
+            (regs::NUM_AHS, 8),
             (regs::COMMAND, 0),
             (regs::COMMAND_STATUS, 0),
             (regs::MAILBOX_IN, 0),
@@ -129,15 +132,61 @@ fn doorbells_go_where_they_belong() {
         };
         assert_eq!(bench.sq, [bell(7, 0xFFFF)]);
         assert_eq!(bench.rq, [bell(1, 2)]);
-        assert_eq!(
-            bench.cq,
-            [CqBell {
-                cq: 3.into(),
-                consumer: 0xAB_CDEF.into(),
-                ..CqBell::default()
-            }]
-        );
+        assert_eq!(bench.cq_seen, [(3, 0xAB_CDEF)]);
+        assert_eq!(bench.cq.len(), 0);
         assert_eq!((bench.rung, bench.bad), (6, 3));
+    });
+}
+
+/// Consumer indices are known although nobody takes a doorbell, armings among them, and while a queue is taken away.
+#[test]
+fn consumer_indices_wait_for_nobody() {
+    on_big_stack(|| {
+        let mut bench = Bench::new();
+        let made = bench.command(Command::CreateCq, 1, &[good_cq(None)]);
+        assert_eq!(made as u8, 0);
+        bench.stall = 1.0;
+        bench.cq_seen.clear();
+        bench.fill(&[[0; 4]]);
+        bench.start(Command::DestroyCq as u32, 1);
+        let mut expected = Vec::new();
+        // As many as the FIFOs of other doorbells hold, and nobody takes them.
+        for consumer in 0..16_u32 {
+            let arm = CqArm {
+                cqn: 2,
+                solicited_only: false,
+                consumer: 2 * consumer,
+            };
+            let bell = CqDoorbell {
+                cqn: 3,
+                consumer: 2 * consumer + 1,
+            };
+            let eq = EqDoorbell {
+                eqn: 1,
+                arm: true,
+                consumer,
+            };
+            bench.write64(regs::in_page(0, regs::CQ_ARM), arm.to_bits());
+            bench.write64(CQ_DOORBELL, bell.to_bits());
+            bench.write64(regs::in_page(0, regs::EQ_DOORBELL), eq.to_bits());
+            expected.extend([
+                (2, u64::from(2 * consumer)),
+                (3, u64::from(2 * consumer + 1)),
+            ]);
+        }
+        bench.idle(600);
+        assert!(bench.requests.is_empty());
+        assert_eq!(bench.eq_seen, (0..16).map(|k| (1, k)).collect::<Vec<_>>());
+        // The queue that is taken away begins anew, at some moment.
+        let cleared: Vec<_> = bench.cq_seen.iter().filter(|seen| seen.0 == 1).collect();
+        assert_eq!(cleared, [&(1, 0)]);
+        bench.cq_seen.retain(|seen| seen.0 != 1);
+        assert_eq!(bench.cq_seen, expected);
+        assert_eq!((bench.cq.len(), bench.eq.len()), (0, 0));
+        bench.stall = 0.0;
+        bench.idle(200);
+        assert_eq!((bench.cq.len(), bench.eq.len()), (16, 16));
+        assert_eq!(bench.state(), MailboxState::Done(0));
     });
 }
 

@@ -35,16 +35,23 @@ pub struct QueueBell {
     pub place: Bits<3>,
 }
 
-/// CQ doorbell or CQ arm doorbell of an existing CQ.
+/// How far the host has taken entries out of a CQ or EQ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct QueueSeen {
+    /// In this cycle.
+    pub valid: Bit,
+    /// CQ or EQ index.
+    pub queue: Bits<14>,
+    /// Running consumer index: index after the last entry that was taken out.
+    pub consumer: Bits<24>,
+}
+
+/// CQ arm doorbell of an existing CQ: an event is wanted for the next CQE.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct CqBell {
     /// CQ index.
     pub cq: Bits<14>,
-    /// Running consumer index: index after the last CQE that was taken out.
-    pub consumer: Bits<24>,
-    /// An event is wanted for the next CQE.
-    pub arm: Bit,
-    /// With `arm`: only for a solicited or failed one.
+    /// Only for a solicited or failed one.
     pub solicited_only: Bit,
 }
 
@@ -53,8 +60,6 @@ pub struct CqBell {
 pub struct EqBell {
     /// EQ index.
     pub eq: Bits<7>,
-    /// Running consumer index: index after the last EQE that was taken out.
-    pub consumer: Bits<24>,
     /// An interrupt is wanted for the next EQE.
     pub arm: Bit,
 }

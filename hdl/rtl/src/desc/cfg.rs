@@ -66,6 +66,10 @@ pub mod table {
     pub const MR: u64 = 8;
     /// [`super::EqCfg`], by EQ; producer index and consumer index become 0.
     pub const EQ: u64 = 9;
+    /// [`super::AsyncCfg`].
+    pub const ASYNC: u64 = 10;
+    /// `ferroce_abi::cfg::AhCfg`, by AH.
+    pub const AH: u64 = 12;
 }
 
 /// The port's own addresses.
@@ -202,6 +206,15 @@ pub struct EqCfg {
     pub vector: Bits<7>,
     /// Least time between two interrupts in units of 256 core cycles; 0 is none.
     pub gap: Bits<12>,
+}
+
+/// Where events of QPs go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct AsyncCfg {
+    /// There is an EQ for them; else they are dropped.
+    pub enabled: Bit,
+    /// That EQ.
+    pub eq: Bits<7>,
 }
 
 /// A memory region.
