@@ -176,8 +176,32 @@ impl Bench {
     /// If that takes more than `most`.
     pub fn drain(&mut self, most: u64) {
         let end = self.now() + most;
+        self.drain_until(|_| end, "everything");
+    }
+
+    /// The same for as long as it takes: with little room for completions answers come slowly, but they keep coming.
+    ///
+    /// # Panics
+    /// If none comes for `most` cycles.
+    pub fn drain_steadily(&mut self, most: u64) {
+        let mut last = (self.now(), self.counts.data_beats);
+        let next = move |bench: &Self| {
+            if last.1 != bench.counts.data_beats {
+                last = (bench.now(), bench.counts.data_beats);
+            }
+            last.0 + most
+        };
+        self.drain_until(next, "nothing more comes: the rest");
+    }
+
+    fn drain_until(&mut self, mut end: impl FnMut(&Self) -> u64, what: &str) {
+        let begin = self.now();
         while !self.idle() {
-            assert!(self.now() < end, "answers are missing after {most} cycles");
+            let waited = self.now() - begin;
+            assert!(
+                self.now() < end(self),
+                "{waited} cycles, and {what} is not answered"
+            );
             self.cycle(&mut |_, _| None, &mut |_| Fate::Good);
         }
         // Pulses come behind the beats.

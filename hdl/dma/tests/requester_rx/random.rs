@@ -43,7 +43,7 @@ fn run(config: BenchConfig, rng: ChaCha8Rng, cycles: u64) -> Bench {
             &mut |rng| Fate::random(rng, errors, late),
         );
     }
-    bench.drain(cycles + (8 << LOG2_TIMEOUT));
+    bench.drain_steadily(8 << LOG2_TIMEOUT);
     bench.check_counts();
     bench
 }
