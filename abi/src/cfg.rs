@@ -12,7 +12,7 @@ use serde::Serialize;
 
 pub use ah::{AhCfg, IPV4_GID};
 pub use field::{field_offset, BitField, FieldOverflow};
-pub use info::{QpInfo, QueueInfo};
+pub use info::{QpInfo, QueueInfo, SrqInfo};
 
 /// 64-bit words of an entry.
 pub const ENTRY_WORDS: usize = 4;
@@ -46,8 +46,12 @@ pub enum Table {
     Eq = 9,
     /// [`AsyncCfg`].
     Async = 10,
+    /// [`RingCfg`] by SRQ; empties the WQE cache of that SRQ, and the next WQE taken is the one at index 0.
+    Srq = 11,
     /// [`AhCfg`], by AH.
     Ah = 12,
+    /// [`SrqLimitCfg`] by SRQ.
+    SrqLimit = 13,
 }
 
 entry! {
@@ -141,6 +145,10 @@ entry! {
         pkey: u16 = 16,
         /// Peer's IPv4 address, first wire byte in bits 31:24.
         peer_ip: u32 = 32,
+        /// Receive WQEs come from an SRQ; the QP's own RQ is not used.
+        shared: bool = 1,
+        /// That SRQ.
+        srq: u16 = 10,
     }
 }
 
@@ -205,6 +213,16 @@ entry! {
 }
 
 entry! {
+    /// The limit of an SRQ: one event when fewer WQEs than `limit` are left to be taken, at once if that is so already.
+    SrqLimitCfg {
+        /// WQEs; 0 asks for no event.
+        limit: u16 = 16,
+        /// EQ that takes the event.
+        eq: u8 = 7,
+    }
+}
+
+entry! {
     /// A memory region.
     MrCfg {
         /// The region exists.
@@ -238,7 +256,7 @@ pub fn mac_bits(mac: [u8; 6]) -> u64 {
 
 impl Table {
     /// All tables, ascending.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Port,
         Self::Av,
         Self::Sender,
@@ -250,7 +268,9 @@ impl Table {
         Self::Mr,
         Self::Eq,
         Self::Async,
+        Self::Srq,
         Self::Ah,
+        Self::SrqLimit,
     ];
 
     /// Layout of the table's entries.
@@ -261,12 +281,13 @@ impl Table {
             Self::Sender => SenderCfg::FIELDS,
             Self::Completer => CompleterCfg::FIELDS,
             Self::Responder => ResponderCfg::FIELDS,
-            Self::Sq | Self::Rq => RingCfg::FIELDS,
+            Self::Sq | Self::Rq | Self::Srq => RingCfg::FIELDS,
             Self::Cq => CqCfg::FIELDS,
             Self::Mr => MrCfg::FIELDS,
             Self::Eq => EqCfg::FIELDS,
             Self::Async => AsyncCfg::FIELDS,
             Self::Ah => AhCfg::FIELDS,
+            Self::SrqLimit => SrqLimitCfg::FIELDS,
         }
     }
 }
@@ -297,7 +318,7 @@ mod tests {
 
     #[test]
     fn all_queues_begin_as_rings() {
-        for table in [Table::Cq, Table::Eq] {
+        for table in [Table::Cq, Table::Eq, Table::Srq] {
             assert!(table.fields().starts_with(RingCfg::FIELDS), "{table:?}");
         }
     }

@@ -9,7 +9,7 @@
 //! | 4..8 | QPN |
 //! | 8..12 | byte length |
 //! | 12..16 | immediate or invalidated R_Key: byte 12 was first on the wire |
-//! | 16..18 | SQ or RQ index of the WQE |
+//! | 16..18 | SQ or RQ index of the WQE; of an SRQ's WQE see [`SharedWqe`] |
 //! | 18..20 | vendor error |
 //! | 20..24 | source QPN (UD), else 0 |
 //! | 24..31 | 0 |
@@ -201,6 +201,31 @@ pub const fn phase_bit(bytes: &[u8; CQE_BYTES]) -> bool {
     bytes[PHASE] & 1 == 1
 }
 
+/// How the WQE index field names a WQE of an SRQ. Messages of several QPs end in another order than they began, so the driver
+/// gives each WQE a tag ([`crate::wqe::RqWqe::tag`]), which the CQE returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SharedWqe {
+    /// Tag of the WQE, 15 bits.
+    Tag(u16),
+    /// Low 15 bits of the running SRQ index of a WQE that the card could not read.
+    Unread(u16),
+}
+
+impl SharedWqe {
+    /// Bit of [`Self::Unread`].
+    pub const UNREAD_BIT: u32 = 15;
+    const MASK: u16 = (1 << Self::UNREAD_BIT) - 1;
+
+    /// From a CQE's `wqe_index`.
+    pub const fn from_index(index: u16) -> Self {
+        if index >> Self::UNREAD_BIT == 1 {
+            Self::Unread(index & Self::MASK)
+        } else {
+            Self::Tag(index)
+        }
+    }
+}
+
 /// A CQE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cqe {
@@ -216,7 +241,7 @@ pub struct Cqe {
     pub byte_len: u32,
     /// Immediate as on the wire.
     pub imm: [u8; 4],
-    /// SQ or RQ index of the completed WQE.
+    /// SQ or RQ index of the completed WQE; of an SRQ's WQE see [`SharedWqe`].
     pub wqe_index: u16,
     /// Detail of an error, for people who debug.
     pub vendor_err: u16,

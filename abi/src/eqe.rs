@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 0 | [`EventKind`] |
 //! | 1..4 | 0 |
-//! | 4..8 | CQ index, unless the kind says otherwise |
+//! | 4..8 | CQ index or SRQ number, as the kind says |
 //! | 8..15 | 0 |
 //! | 15 | bit 0: phase |
 //!
@@ -35,17 +35,23 @@ pub enum EventKind {
     QpRequestError = 5,
     /// The peer wanted memory of a QP without the right to it. The index is its QPN.
     QpAccessError = 6,
+    /// Fewer WQEs than its limit are left in an SRQ; its limit is not armed any more.
+    SrqLimit = 7,
+    /// A QP with an SRQ was moved to the error state: it takes no more WQEs, and those that it had taken are in its CQ. The index is its QPN.
+    QpLastWqe = 8,
 }
 
 impl EventKind {
     /// All kinds, ascending.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Completion,
         Self::CqOverrun,
         Self::EqOverrun,
         Self::QpFatal,
         Self::QpRequestError,
         Self::QpAccessError,
+        Self::SrqLimit,
+        Self::QpLastWqe,
     ];
 }
 
@@ -69,7 +75,7 @@ impl TryFrom<u8> for EventKind {
 pub struct Eqe {
     /// What it tells.
     pub kind: EventKind,
-    /// CQ index, or QPN.
+    /// CQ index, QPN or SRQ number.
     pub index: u32,
     /// Phase bit.
     pub phase: bool,

@@ -9,6 +9,8 @@ pub const CQ_BITS: usize = 14;
 pub const EQ_BITS: usize = 7;
 /// Bits of an AH index.
 pub const AH_BITS: usize = 14;
+/// Bits of an SRQ number.
+pub const SRQ_BITS: usize = 10;
 /// Bits of an MR index.
 pub const MR_BITS: usize = 16;
 /// Bits of a protection domain number.

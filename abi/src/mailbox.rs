@@ -5,12 +5,12 @@
 //!
 //! Checks, in this order: another command is running ([`CommandStatus::Busy`], the new one is lost), the opcode is
 //! unknown, the index is outside its table, a QP is not in a state of [`Command::from`], the object exists or does not against [`Command::makes`] and [`Command::changes`]; then
-//! block by block a field is out of range, a CQ or EQ that the block names does not exist; at last the object is in use. A refused command
+//! block by block a field is out of range, a CQ, EQ or SRQ that the block names does not exist; at last the object is in use. A refused command
 //! changes nothing.
 //!
-//! Ranges: rings begin at multiples of 4096 and have 2 to 2^15 entries, path MTUs are 256 to 4096 bytes, an EQ's vector is one of the card's, an AH's GIDs are of IPv4 and of the port; CQs, EQs, AHs and
+//! Ranges: rings begin at multiples of 4096 and have 2 to 2^15 entries, path MTUs are 256 to 4096 bytes, an EQ's vector is one of the card's, an AH's GIDs are of IPv4 and of the port; CQs, EQs, SRQs, AHs and
 //! regions are made enabled and taken away disabled. Everything is checked of what is enabled only. A QP uses its receive CQ from INIT on and its send CQ from RTS (or ERR) on, until it is
-//! in RESET; a CQ uses its EQ, and so does the port that of [`Command::SetAsyncEq`]. A memory region is never in use: who accesses it later is refused. Nor is an AH.
+//! in RESET, and its SRQ as long as its receive CQ; a CQ uses its EQ, the port that of [`Command::SetAsyncEq`], and an SRQ that of its last limit other than 0. A memory region is never in use: who accesses it later is refused. Nor is an AH.
 //!
 //! [`Command::DestroyCq`] and [`Command::DestroyEq`] end when no write to the ring is in the card any more.
 
@@ -62,6 +62,8 @@ pub enum Object {
     Eq,
     /// An MR: its index, not its key.
     Mr,
+    /// An SRQ.
+    Srq,
     /// An address handle.
     Ah,
 }
@@ -104,6 +106,14 @@ pub enum Command {
     QueryEq = 16,
     /// Whether a memory region exists; there is no answer but the status.
     QueryMr = 17,
+    /// Makes an SRQ: its indices become 0, its limit is not armed.
+    CreateSrq = 18,
+    /// Disables an SRQ and its limit: what is posted is forgotten.
+    DestroySrq = 19,
+    /// Sets the limit of an SRQ and arms it.
+    ModifySrq = 20,
+    /// Where an SRQ is: [`crate::cfg::SrqInfo`].
+    QuerySrq = 21,
     /// Makes an address handle.
     CreateAh = 24,
     /// Changes all of an address handle.
@@ -116,7 +126,7 @@ pub enum Command {
 
 impl Command {
     /// All commands, ascending.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 25] = [
         Self::SetPort,
         Self::CreateCq,
         Self::DestroyCq,
@@ -134,6 +144,10 @@ impl Command {
         Self::QueryCq,
         Self::QueryEq,
         Self::QueryMr,
+        Self::CreateSrq,
+        Self::DestroySrq,
+        Self::ModifySrq,
+        Self::QuerySrq,
         Self::CreateAh,
         Self::ModifyAh,
         Self::DestroyAh,
@@ -152,6 +166,7 @@ impl Command {
             Self::CreateCq | Self::DestroyCq | Self::QueryCq => Object::Cq,
             Self::CreateEq | Self::DestroyEq | Self::QueryEq => Object::Eq,
             Self::RegMr | Self::DeregMr | Self::QueryMr => Object::Mr,
+            Self::CreateSrq | Self::DestroySrq | Self::ModifySrq | Self::QuerySrq => Object::Srq,
             Self::CreateAh | Self::ModifyAh | Self::DestroyAh | Self::QueryAh => Object::Ah,
             Self::QpResetToInit
             | Self::QpInitToRtr
@@ -169,11 +184,18 @@ impl Command {
         match self {
             Self::SetPort => &[Table::Port],
             Self::SetAsyncEq => &[Table::Async],
-            Self::QueryQp | Self::QueryCq | Self::QueryEq | Self::QueryMr | Self::QueryAh => &[],
+            Self::QueryQp
+            | Self::QueryCq
+            | Self::QueryEq
+            | Self::QueryMr
+            | Self::QuerySrq
+            | Self::QueryAh => &[],
             Self::CreateAh | Self::ModifyAh | Self::DestroyAh => &[Table::Ah],
             Self::CreateCq | Self::DestroyCq => &[Table::Cq],
             Self::CreateEq | Self::DestroyEq => &[Table::Eq],
             Self::RegMr | Self::DeregMr => &[Table::Mr],
+            Self::CreateSrq | Self::DestroySrq => &[Table::SrqLimit, Table::Srq],
+            Self::ModifySrq => &[Table::SrqLimit],
             Self::QpResetToInit => &[Table::Sq, Table::Rq, Table::Responder],
             Self::QpInitToRtr => &[Table::Av, Table::Responder],
             Self::QpRtrToRts => &[Table::Completer, Table::Sender],
@@ -191,8 +213,14 @@ impl Command {
     /// Whether the command makes its object or takes it away; `None` when it does neither.
     pub const fn makes(self) -> Option<bool> {
         match self {
-            Self::CreateCq | Self::CreateEq | Self::RegMr | Self::CreateAh => Some(true),
-            Self::DestroyCq | Self::DestroyEq | Self::DeregMr | Self::DestroyAh => Some(false),
+            Self::CreateCq | Self::CreateEq | Self::RegMr | Self::CreateSrq | Self::CreateAh => {
+                Some(true)
+            }
+            Self::DestroyCq
+            | Self::DestroyEq
+            | Self::DeregMr
+            | Self::DestroySrq
+            | Self::DestroyAh => Some(false),
             Self::SetPort
             | Self::SetAsyncEq
             | Self::QpResetToInit
@@ -204,6 +232,8 @@ impl Command {
             | Self::QueryCq
             | Self::QueryEq
             | Self::QueryMr
+            | Self::ModifySrq
+            | Self::QuerySrq
             | Self::ModifyAh
             | Self::QueryAh => None,
         }
@@ -211,14 +241,19 @@ impl Command {
 
     /// Whether the command changes its object, which must exist. QPs, which always exist in some state, have [`Self::from`].
     pub const fn changes(self) -> bool {
-        matches!(self, Self::ModifyAh)
+        matches!(self, Self::ModifySrq | Self::ModifyAh)
     }
 
     /// Whether the command only asks for its object, which must exist. The answer stands in [`crate::regs::MAILBOX_OUT`] from its end until the next query.
     pub const fn queries(self) -> bool {
         matches!(
             self,
-            Self::QueryQp | Self::QueryCq | Self::QueryEq | Self::QueryMr | Self::QueryAh
+            Self::QueryQp
+                | Self::QueryCq
+                | Self::QueryEq
+                | Self::QueryMr
+                | Self::QuerySrq
+                | Self::QueryAh
         )
     }
 
@@ -241,6 +276,10 @@ impl Command {
             | Self::QueryCq
             | Self::QueryEq
             | Self::QueryMr
+            | Self::CreateSrq
+            | Self::DestroySrq
+            | Self::ModifySrq
+            | Self::QuerySrq
             | Self::CreateAh
             | Self::ModifyAh
             | Self::DestroyAh
@@ -268,6 +307,10 @@ impl Command {
             | Self::QueryCq
             | Self::QueryEq
             | Self::QueryMr
+            | Self::CreateSrq
+            | Self::DestroySrq
+            | Self::ModifySrq
+            | Self::QuerySrq
             | Self::CreateAh
             | Self::ModifyAh
             | Self::DestroyAh
@@ -309,6 +352,6 @@ mod tests {
             assert_eq!(Command::from_opcode(command as u32), Some(command));
         }
         assert_eq!(Command::from_opcode(0), None);
-        assert_eq!(Command::from_opcode(18), None);
+        assert_eq!(Command::from_opcode(22), None);
     }
 }

@@ -6,7 +6,7 @@
 //! | 1 | [`flags`] | 0 |
 //! | 2 | scatter/gather entries, 0 to 2 | the same |
 //! | 3 | bits 1:0: 64-byte blocks behind the first, 0 to 3; else 0 | 0 |
-//! | 4..8 | immediate, or R_Key to invalidate: byte 4 is first on the wire | 0 |
+//! | 4..8 | immediate, or R_Key to invalidate: byte 4 is first on the wire | SRQ: tag in 4..6, else 0 |
 //! | 8..16 | remote virtual address | 0 |
 //! | 16..20 | R_Key | 0 |
 //! | 20..24 | message length in bytes | 0 |
@@ -30,6 +30,8 @@ pub const NUM_SGE: usize = 2;
 pub const EXTRA_BLOCKS: usize = 3;
 /// Byte offset of the immediate, or the R_Key to invalidate.
 pub const IMM: usize = 4;
+/// Byte offset of the tag of an SRQ's WQE.
+pub const TAG: usize = IMM;
 /// Byte offset of the remote virtual address.
 pub const REMOTE_VA: usize = 8;
 /// Byte offset of the R_Key.
@@ -427,12 +429,15 @@ impl SqWqe {
 pub struct RqWqe {
     /// The receive buffer.
     pub sges: SgeList,
+    /// SRQ: what the CQE names this WQE by, 15 bits ([`crate::cqe::SharedWqe`]).
+    pub tag: u16,
 }
 
 impl RqWqe {
     /// The bytes in the ring.
     pub fn encode(&self) -> [u8; WQE_BYTES] {
         let mut bytes = [0; WQE_BYTES];
+        bytes[TAG..TAG + 2].copy_from_slice(&self.tag.to_le_bytes());
         self.sges.encode(&mut bytes);
         bytes
     }
@@ -444,6 +449,7 @@ impl RqWqe {
     pub fn decode(bytes: &[u8; WQE_BYTES]) -> Result<Self, WqeError> {
         Ok(Self {
             sges: SgeList::decode(bytes, WQE_SGES)?,
+            tag: u32_at(bytes, TAG) as u16,
         })
     }
 }

@@ -239,8 +239,8 @@ proptest! {
     }
 
     #[test]
-    fn rq_wqes(sges in prop::collection::vec(sge(), 0..=2)) {
-        let wqe = RqWqe { sges: SgeList::try_from(&sges[..]).unwrap() };
+    fn rq_wqes(sges in prop::collection::vec(sge(), 0..=2), tag: u16) {
+        let wqe = RqWqe { sges: SgeList::try_from(&sges[..]).unwrap(), tag };
         prop_assert_eq!(RqWqe::decode(&wqe.encode()), Ok(wqe));
     }
 

@@ -25,12 +25,15 @@ pub struct CardArgs {
     /// Sizes that the other options change
     #[arg(long, value_enum, default_value = "large")]
     pub preset: Preset,
-    /// Queue pairs: a power of two, 4 to 16384
-    #[arg(long, value_name = "N", value_parser = log2(2..=14))]
+    /// Queue pairs: a power of two, 4 to 8192
+    #[arg(long, value_name = "N", value_parser = log2(2..=13))]
     pub qps: Option<usize>,
     /// Completion queues: a power of two, 2 to 16384
     #[arg(long, value_name = "N", value_parser = log2(1..=14))]
     pub cqs: Option<usize>,
+    /// Shared receive queues: a power of two, 2 to 1024, at most as many as queue pairs
+    #[arg(long, value_name = "N", value_parser = log2(1..=10))]
+    pub srqs: Option<usize>,
     /// Memory regions: a power of two, 2 to 65536
     #[arg(long, value_name = "N", value_parser = log2(1..=16))]
     pub mrs: Option<usize>,
@@ -80,6 +83,7 @@ impl CardArgs {
         for (given, field) in [
             (self.qps, &mut config.qps_log2),
             (self.cqs, &mut config.cqs_log2),
+            (self.srqs, &mut config.srqs_log2),
             (self.mrs, &mut config.mrs_log2),
             (self.sq_window, &mut config.sq_window_log2),
             (self.rq_window, &mut config.rq_window_log2),
@@ -89,6 +93,9 @@ impl CardArgs {
             (self.payload_buffer, &mut config.payload_buffer_log2),
         ] {
             *field = given.unwrap_or(*field);
+        }
+        if self.srqs.is_none() {
+            config.srqs_log2 = config.srqs_log2.min(config.qps_log2);
         }
         config
             .check()
@@ -117,7 +124,7 @@ pub fn for_rates(qps: usize, messages_log2: usize) -> NicConfig {
 }
 
 /// Most connections of any card.
-pub const MAX_CONNECTIONS: u64 = (1 << 14) - FIRST_QPN as u64;
+pub const MAX_CONNECTIONS: u64 = (1 << 13) - FIRST_QPN as u64;
 
 #[cfg(test)]
 mod tests {
@@ -129,7 +136,7 @@ mod tests {
         assert_eq!(for_connections(14), NicConfig::SMALL);
         assert_eq!(for_connections(15).qps_log2, 5);
         let largest = for_connections(MAX_CONNECTIONS as usize);
-        assert_eq!((largest.qps_log2, largest.check()), (14, Ok(())));
+        assert_eq!((largest.qps_log2, largest.check()), (13, Ok(())));
     }
 
     #[test]

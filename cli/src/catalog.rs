@@ -49,6 +49,10 @@ const SUMMARIES: &[(&str, &str)] = &[
         "DmaWriteArb3",
         "payload, completions and events into one stream of writes",
     ),
+    (
+        "SrqLimits",
+        "tells when few requests are left in a shared receive queue",
+    ),
     ("Arb2", "takes turns between two sources"),
     ("Drain", "tells when accesses under way have ended"),
     (

@@ -49,7 +49,7 @@ pub struct Args {
     /// Path MTU in bytes
     #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = pmtu())]
     pub pmtu: Pmtu,
-    /// Connected QPs, 1 to 16382; above 14 the card is larger and its model is built first
+    /// Connected QPs, 1 to 8190; above 14 the card is larger and its model is built first
     #[arg(long, value_name = "N", default_value = "1", value_parser = count(1..=MAX_CONNECTIONS))]
     pub qps: usize,
     /// Messages outstanding on each QP, 1 to 4096

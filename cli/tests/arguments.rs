@@ -31,12 +31,17 @@ fn card_sizes_name_their_ranges() {
         (
             "--qps",
             ["0", "3", "2", "32768", "-4", "many"],
-            "a power of two from 4 to 16384",
+            "a power of two from 4 to 8192",
         ),
         (
             "--cqs",
             ["0", "1", "3", "32768", "-4", "x"],
             "a power of two from 2 to 16384",
+        ),
+        (
+            "--srqs",
+            ["0", "1", "100", "2048", "-1", "x"],
+            "a power of two from 2 to 1024",
         ),
         (
             "--mrs",
@@ -88,7 +93,7 @@ fn transfer_parameters_name_their_ranges() {
     for (option, values, allowed) in [
         ("--message", ["0", "3G", "x"], "a size from 1 to 2G"),
         ("--pmtu", ["0", "300", "8192"], "256, 512, 1024, 2048, 4096"),
-        ("--qps", ["0", "16383", "x"], "a number from 1 to 16382"),
+        ("--qps", ["0", "8191", "x"], "a number from 1 to 8190"),
         ("--depth", ["0", "4097", "x"], "a number from 1 to 4096"),
         (
             "--loss",
@@ -256,7 +261,7 @@ fn a_missing_file_is_a_failed_run() {
 fn help_has_examples_and_ranges() {
     for (command, wanted) in [
         (&["--help"][..], "Exit codes: 0 success"),
-        (&["generate", "--help"], "4 to 16384"),
+        (&["generate", "--help"], "4 to 8192"),
         (&["sim", "transfer", "--help"], "1 to 2G"),
         (&["bench", "rdma", "--help"], "--quick"),
         (&["bench", "dma", "--help"], "500 to 100000"),

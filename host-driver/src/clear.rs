@@ -5,12 +5,12 @@ use crate::error::Error;
 use crate::mailbox::Mailbox;
 use ferroce_abi::cfg::{
     AhCfg, AsyncCfg, CompleterCfg, CqCfg, EqCfg, FieldOverflow, MrCfg, ResponderCfg, RingCfg,
-    SenderCfg, ENTRY_WORDS,
+    SenderCfg, SrqLimitCfg, ENTRY_WORDS,
 };
 use ferroce_abi::limits::FIRST_QPN;
 use ferroce_abi::mailbox::{Command, CommandStatus, Request};
 
-/// Moves all QPs to RESET, then disables all regions, address handles, CQs and EQs that there are.
+/// Moves all QPs to RESET, then disables all SRQs, regions, address handles, CQs and EQs that there are.
 pub(crate) fn clear(mailbox: &Mailbox, caps: &Capabilities) -> Result<(), Error> {
     let run = |command, object, entries: &[[u64; ENTRY_WORDS]]| {
         let ran = mailbox.run(&Request {
@@ -30,6 +30,13 @@ pub(crate) fn clear(mailbox: &Mailbox, caps: &Capabilities) -> Result<(), Error>
     let stopped = stopped_qp()?;
     for qpn in FIRST_QPN..caps.qps {
         run(Command::QpToReset, qpn, &stopped)?;
+    }
+    let shared = [
+        SrqLimitCfg::default().to_bits()?,
+        RingCfg::default().to_bits()?,
+    ];
+    for srqn in 0..caps.srqs {
+        run(Command::DestroySrq, srqn, &shared)?;
     }
     let region = [MrCfg::default().to_bits()?];
     for index in 1..caps.mrs {
@@ -52,6 +59,7 @@ pub(crate) fn clear(mailbox: &Mailbox, caps: &Capabilities) -> Result<(), Error>
     }
     tracing::info!(
         caps.qps,
+        caps.srqs,
         caps.mrs,
         caps.cqs,
         caps.eqs,

@@ -8,6 +8,7 @@ use crate::lock::lock;
 use crate::page::{check_page, number_of, DoorbellPage};
 use crate::platform::DmaBuffer;
 use crate::qp::QpShared;
+use crate::srq::SrqShared;
 use ferroce_abi::cfg::{CqCfg, QueueInfo};
 use ferroce_abi::cqe::{phase_of, Cqe, PHASE};
 use ferroce_abi::limits::{CQE_BYTES, CQE_INDEX_BITS, RING_LOG_MAX, RING_LOG_MIN};
@@ -33,6 +34,8 @@ struct Ring {
     backlog: VecDeque<Completion>,
     /// QPs whose completions come here.
     members: HashMap<u32, Weak<QpShared>>,
+    /// SRQs of QPs, those that are gone too: a late CQE gives a request back.
+    srqs: HashMap<u32, Weak<SrqShared>>,
 }
 
 /// A CQ's ring and what belongs to it.
@@ -93,6 +96,7 @@ impl CqShared {
                 told: 0,
                 backlog: VecDeque::new(),
                 members: HashMap::new(),
+                srqs: HashMap::new(),
             }),
         })
     }
@@ -104,7 +108,12 @@ impl CqShared {
 
     /// Completions of `qp` may come from now on.
     pub(crate) fn join(&self, qp: &Arc<QpShared>) {
-        lock(&self.ring).members.insert(qp.qpn, Arc::downgrade(qp));
+        let mut ring = lock(&self.ring);
+        ring.members.insert(qp.qpn, Arc::downgrade(qp));
+        match &qp.srq {
+            Some(srq) => ring.srqs.insert(qp.qpn, Arc::downgrade(srq)),
+            None => ring.srqs.remove(&qp.qpn),
+        };
     }
 
     /// The QP is gone.
@@ -191,6 +200,11 @@ impl CqShared {
             ring.consumer = (ring.consumer + 1) & ((1 << CQE_INDEX_BITS) - 1);
             let cqe = Cqe::decode(&bytes)?;
             let qp = ring.members.get(&cqe.qpn).and_then(Weak::upgrade);
+            if qp.is_none() && cqe.opcode.is_receive() {
+                if let Some(srq) = ring.srqs.get(&cqe.qpn).and_then(Weak::upgrade) {
+                    srq.complete(cqe.wqe_index);
+                }
+            }
             let done = qp.as_ref().and_then(|qp| qp.complete(&cqe));
             match (qp, done) {
                 (Some(qp), Some(completion)) => {
@@ -224,6 +238,22 @@ impl CqShared {
         Ok(!ring.backlog.is_empty())
     }
 
+    /// Gives SRQs back what the completions name that nobody will poll.
+    fn give_back(&self) {
+        let mut ring = lock(&self.ring);
+        let mut failed = Failed::new();
+        loop {
+            match self.next(&mut ring, &mut failed) {
+                Ok(Some(_)) | Err(Error::Cqe(_)) => {}
+                Ok(None) => break,
+                Err(error) => {
+                    tracing::error!(%error, cqn = self.cqn, "completions are lost");
+                    break;
+                }
+            }
+        }
+    }
+
     /// Tells the card what was taken out.
     fn tell(&self, ring: &mut Ring) -> Result<(), Error> {
         if ring.told == ring.consumer {
@@ -250,7 +280,10 @@ impl Drop for CqShared {
                     .command(Command::DestroyCq, self.cqn.into(), &[bits])
             });
         match done {
-            Ok(()) => self.device.cqns.give_back(self.cqn.into()),
+            Ok(()) => {
+                self.give_back();
+                self.device.cqns.give_back(self.cqn.into());
+            }
             Err(error) => {
                 tracing::error!(%error, cqn = self.cqn, "CQ could not be removed; its memory is kept");
                 std::mem::forget(Arc::clone(&self.memory));

@@ -15,7 +15,8 @@ use crate::platform::{Bar, DmaMemory};
 use crate::port::PortAddress;
 use ferroce_abi::cfg::{mac_bits, AsyncCfg, PortCfg, ENTRY_WORDS};
 use ferroce_abi::limits::{
-    Pmtu, AH_BITS, CQ_BITS, EQ_BITS, FIRST_QPN, MR_BITS, PD_BITS, QP_BITS, RING_ALIGN, WQE_SGES,
+    Pmtu, AH_BITS, CQ_BITS, EQ_BITS, FIRST_QPN, MR_BITS, PD_BITS, QP_BITS, RING_ALIGN, SRQ_BITS,
+    WQE_SGES,
 };
 use ferroce_abi::mailbox::{Command, Request};
 use ferroce_abi::regs::{self, feature, Counter};
@@ -32,6 +33,8 @@ pub struct Capabilities {
     pub cqs: u32,
     /// EQs, and MSI-X vectors; 0 without events.
     pub eqs: u32,
+    /// SRQs; 0 without them.
+    pub srqs: u32,
     /// Memory regions; index 0 is not used.
     pub mrs: u32,
     /// Address handles.
@@ -66,6 +69,7 @@ impl Capabilities {
             qps: counted("NUM_QPS", regs::NUM_QPS, FIRST_QPN + 1, 1 << QP_BITS)?,
             cqs: counted("NUM_CQS", regs::NUM_CQS, 1, 1 << CQ_BITS)?,
             eqs: counted("NUM_EQS", regs::NUM_EQS, 0, 1 << EQ_BITS)?,
+            srqs: counted("NUM_SRQS", regs::NUM_SRQS, 0, 1 << SRQ_BITS)?,
             mrs: counted("NUM_MRS", regs::NUM_MRS, 2, 1 << MR_BITS)?,
             ahs: counted("NUM_AHS", regs::NUM_AHS, 0, 1 << AH_BITS)?,
             wqe_window: bar.read32(regs::WQE_WINDOW)?,
@@ -107,7 +111,7 @@ pub struct DeviceOptions {
     /// Looks at the status register before a command counts as failed. Each takes about a microsecond on a card and
     /// lets some time pass in a simulation.
     pub command_polls: u32,
-    /// Takes off the card what an earlier driver may have left: all QPs, CQs, EQs, memory regions and address handles, a command each. A card
+    /// Takes off the card what an earlier driver may have left: all QPs, SRQs, CQs, EQs, memory regions and address handles, a command each. A card
     /// keeps them when the process that made them dies.
     pub clear: bool,
 }
@@ -130,6 +134,7 @@ pub(crate) struct Shared {
     pub(crate) qpns: IdPool,
     pub(crate) cqns: IdPool,
     pub(crate) eqns: IdPool,
+    pub(crate) srqns: IdPool,
     pub(crate) pdns: IdPool,
     pub(crate) pages: IdPool,
     pub(crate) mrs: MrPool,
@@ -255,6 +260,7 @@ impl Device {
                 caps,
                 qpns: IdPool::new("QPs", FIRST_QPN..caps.qps),
                 cqns: IdPool::new("CQs", 0..caps.cqs),
+                srqns: IdPool::new("SRQs", 0..caps.srqs),
                 eqns: IdPool::new("EQs", 0..caps.eqs),
                 // A zeroed table entry belongs to protection domain 0.
                 pdns: IdPool::new("protection domains", 1..1 << PD_BITS),

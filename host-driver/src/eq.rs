@@ -51,6 +51,17 @@ pub enum Event {
         /// The QP.
         qpn: u32,
     },
+    /// A QP with an SRQ was moved to ERR, by the driver itself when its failure was polled: it takes no more requests, and the completions of those that it had
+    /// taken are in its CQ (last WQE reached, IBTA 11.6.3).
+    QpLastWqe {
+        /// The QP.
+        qpn: u32,
+    },
+    /// An SRQ has fewer requests left than its limit. The limit is not armed any more.
+    SrqLimit {
+        /// The SRQ.
+        srqn: u32,
+    },
 }
 
 impl From<Eqe> for Event {
@@ -63,6 +74,8 @@ impl From<Eqe> for Event {
             EventKind::QpFatal => Self::QpFatal { qpn: index },
             EventKind::QpRequestError => Self::QpRequestError { qpn: index },
             EventKind::QpAccessError => Self::QpAccessError { qpn: index },
+            EventKind::QpLastWqe => Self::QpLastWqe { qpn: index },
+            EventKind::SrqLimit => Self::SrqLimit { srqn: index },
         }
     }
 }

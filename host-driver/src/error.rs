@@ -158,6 +158,24 @@ pub enum Error {
     /// An interrupt can't be waited for.
     #[error(transparent)]
     Wait(#[from] WaitError),
+    /// The SRQ was made without an EQ.
+    #[error("SRQ {srqn} has no EQ that could take its limit event")]
+    SrqWithoutEq {
+        /// The SRQ.
+        srqn: u32,
+    },
+    /// The QP takes its receive requests from an SRQ.
+    #[error("QP {qpn} has an SRQ: post receive requests there")]
+    HasSrq {
+        /// The QP.
+        qpn: u32,
+    },
+    /// A QP and its SRQ are in one protection domain.
+    #[error("SRQ {srqn} belongs to another protection domain than the QP")]
+    OtherPd {
+        /// The SRQ.
+        srqn: u32,
+    },
     /// The CQ was made without an EQ.
     #[error("CQ {cqn} has no EQ that could take its events")]
     NoEq {

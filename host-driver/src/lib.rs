@@ -1,7 +1,7 @@
 //! Verbs for Ferroce cards.
 //!
 //! The words are those of ibverbs: a [`Device`] (context), protection domains ([`Pd`]), memory regions ([`Mr`]),
-//! completion queues ([`Cq`]), event queues ([`Eq`], their completion channels), queue pairs ([`Qp`]) and address handles ([`AddressHandle`]). Ownership does what ibverbs leaves to discipline: a region
+//! completion queues ([`Cq`]), event queues ([`Eq`], their completion channels), shared receive queues ([`Srq`]), queue pairs ([`Qp`]) and address handles ([`AddressHandle`]). Ownership does what ibverbs leaves to discipline: a region
 //! keeps its memory alive, a QP its CQs and its domain, and all of them the card. Dropping an object takes it
 //! off the card before its memory is freed; when the card does not answer, the memory is kept for ever instead.
 //!
@@ -84,6 +84,7 @@ mod pd;
 mod platform;
 mod port;
 mod qp;
+mod srq;
 mod wr;
 
 pub use ah::{AddressHandle, AhAttr};
@@ -101,9 +102,10 @@ pub use platform::{
 };
 pub use port::PortAddress;
 pub use qp::{InitAttr, Qp, QpBuilder, RtrAttr, RtsAttr};
+pub use srq::{Srq, SrqBuilder};
 pub use wr::{RecvWr, Remote, SendOp, SendWr};
 
-pub use ferroce_abi::cfg::{AhCfg, QpInfo, QueueInfo};
+pub use ferroce_abi::cfg::{AhCfg, QpInfo, QueueInfo, SrqInfo};
 pub use ferroce_abi::cqe::{Status, WcOpcode};
 pub use ferroce_abi::headers::Mac;
 pub use ferroce_abi::limits::Pmtu;

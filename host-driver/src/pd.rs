@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::mr::Mr;
 use crate::platform::DmaBuffer;
 use crate::qp::QpBuilder;
+use crate::srq::SrqBuilder;
 use ferroce_abi::mr::Access;
 use ferroce_abi::page_table::TABLE_ALIGN;
 use ferroce_abi::regs::feature;
@@ -87,6 +88,11 @@ impl Pd {
     /// [`Error::Attribute`], [`Error::Unsupported`] for an IPv6 GID by a card without IPv6, [`Error::Exhausted`], command errors.
     pub fn create_ah(&self, attr: AhAttr) -> Result<AddressHandle, Error> {
         AddressHandle::new(&self.shared, attr)
+    }
+
+    /// Starts describing an SRQ that holds at least `depth` receive requests.
+    pub fn srq(&self, depth: usize) -> SrqBuilder {
+        SrqBuilder::new(self, depth)
     }
 
     /// Starts describing a QP; `cq` takes completions of both queues unless told otherwise.

@@ -243,7 +243,10 @@ impl RecvWr {
 
     pub(crate) fn to_wqe(self, caps: &Capabilities) -> Result<RqWqe, Error> {
         check_sges(&self.sges, caps)?;
-        Ok(RqWqe { sges: self.sges })
+        Ok(RqWqe {
+            sges: self.sges,
+            tag: 0,
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod card;
 
-use card::{Bench, TestCard, AHS, CQS, EQS, MRS, QPS};
+use card::{Bench, TestCard, AHS, CQS, EQS, MRS, QPS, SRQS};
 use ferroce_abi::cfg::{MrCfg, PortCfg, QpInfo, QueueInfo, RingCfg, Table};
 use ferroce_abi::mailbox::{Command, CommandStatus, QpState};
 use ferroce_abi::regs;
@@ -38,6 +38,7 @@ fn a_card_is_cleared_when_that_is_asked_for() {
         .collect();
     let each = |command, objects: std::ops::Range<u32>| objects.map(move |o| (command, o));
     let expected: Vec<_> = each(Command::QpToReset, 2..QPS)
+        .chain(each(Command::DestroySrq, 0..SRQS))
         .chain(each(Command::DeregMr, 1..MRS))
         .chain(each(Command::DestroyAh, 0..AHS))
         .chain(each(Command::DestroyCq, 0..CQS))
@@ -381,6 +382,8 @@ fn queries_read_the_answer() {
         sq_oldest: 7,
         rq_posted: 6,
         rq_next: 0xFFFF,
+        has_srq: true,
+        srq: 0x155,
     };
     for (word, value) in (0..).zip(info.to_bits().unwrap()) {
         let place = regs::MAILBOX_OUT + 8 * word;

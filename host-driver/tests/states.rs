@@ -63,6 +63,8 @@ fn connecting_writes_the_tables() {
         min_rnr: 0,
         pkey: 0x8001,
         peer_ip: 0,
+        shared: false,
+        srq: 0,
     };
     assert_eq!(
         ResponderCfg::from_bits(ran.entry(Table::Responder)),

@@ -7,6 +7,7 @@ pub mod extra;
 pub mod failure;
 pub mod image;
 pub mod judge;
+pub mod mailbox;
 pub mod model;
 pub mod open;
 pub mod paged;

@@ -1,17 +1,16 @@
 //! Commands on whole cards that name what is not there, what is used, or what can't be: each is refused for its reason, and the
 //! QPs go on.
 
-use anyhow::{anyhow, ensure, Result};
+use anyhow::{ensure, Result};
 use ferroce_abi::cfg::{
     mac_bits, AsyncCfg, CqCfg, EqCfg, MrCfg, ResponderCfg, RingCfg, ENTRY_WORDS,
 };
-use ferroce_abi::mailbox::{Command, CommandStatus, MailboxState};
-use ferroce_abi::regs;
+use ferroce_abi::mailbox::{Command, CommandStatus};
 use ferroce_driver::{Access, AhAttr, AhCfg, Mac, PortAddress, QpState, RecvWr, SendWr};
 use ferroce_sim::link::LinkConfig;
 use ferroce_tests::bench::Bench;
+use ferroce_tests::mailbox::command;
 use ferroce_tests::model;
-use ferroce_tests::open::Open;
 use ferroce_tests::peer::PeerConfig;
 use ferroce_tests::seed::seed;
 use ferroce_tests::setup::{pair, world, Connection};
@@ -23,21 +22,6 @@ type Entry = [u64; ENTRY_WORDS];
 const CQN: u32 = 9;
 const EQN: u32 = 1;
 const QPN: u32 = 9;
-
-fn command(open: &Open, command: Command, object: u32, entries: &[Entry]) -> Result<CommandStatus> {
-    for (word, &value) in entries.iter().flatten().enumerate() {
-        open.bar
-            .write64(regs::MAILBOX_IN + 8 * word as u64, value)?;
-    }
-    open.bar.write32(regs::COMMAND_OBJECT, object)?;
-    open.bar.write32(regs::COMMAND, command as u32)?;
-    loop {
-        let state = MailboxState::from_bits(open.bar.read32(regs::COMMAND_STATUS)?);
-        if let MailboxState::Done(code) = state {
-            return CommandStatus::from_code(code).ok_or_else(|| anyhow!("code {code}"));
-        }
-    }
-}
 
 fn cq() -> CqCfg {
     CqCfg {

@@ -27,6 +27,22 @@ entry! {
         rq_posted: u16 = 16,
         /// RQ index of the WQE that the next message takes.
         rq_next: u16 = 16,
+        /// It takes receive WQEs from an SRQ.
+        has_srq: bool = 1,
+        /// That SRQ.
+        srq: u16 = 10,
+    }
+}
+
+entry! {
+    /// Answer to [`crate::mailbox::Command::QuerySrq`], not a table's entry.
+    SrqInfo {
+        /// Its limit; 0 when none is armed.
+        limit: u16 = 16,
+        /// Producer index.
+        posted: u16 = 16,
+        /// Index of the WQE that the next message takes.
+        next: u16 = 16,
     }
 }
 

@@ -21,10 +21,10 @@ pub enum CommandStatus {
     /// A command was still running; the new one was ignored.
     #[error("another command was still running")]
     Busy = 4,
-    /// A QP uses the CQ, or a CQ or the port uses the EQ.
+    /// A QP uses the CQ or SRQ, or a CQ, an SRQ or the port uses the EQ.
     #[error("the object is in use")]
     InUse = 5,
-    /// The object does not exist, or a CQ or EQ that the command names.
+    /// The object does not exist, or a CQ, EQ or SRQ that the command names.
     #[error("the object, or a queue that the command names, does not exist")]
     NoObject = 6,
     /// A field of an entry is out of range.

@@ -1,10 +1,10 @@
 //! Doorbell words: one 64-bit write each. Indices run freely, modulo their width; the ring slot is the
 //! index modulo the ring's size.
 
-/// Content of the SQ or RQ doorbell.
+/// Content of the SQ, RQ or SRQ doorbell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueDoorbell {
-    /// QPN, 24 bits.
+    /// QPN, or number of the SRQ; 24 bits.
     pub qpn: u32,
     /// Producer index: index after the newest block.
     pub producer: u16,

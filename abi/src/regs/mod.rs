@@ -51,6 +51,8 @@ pub const CORE_CLOCK: u64 = 0x002C;
 pub const MAX_RD_ATOMIC: u64 = 0x0030;
 /// Number of EQs, and of MSI-X vectors; 0 without events.
 pub const NUM_EQS: u64 = 0x0034;
+/// Number of SRQs; 0 without them.
+pub const NUM_SRQS: u64 = 0x0038;
 /// Number of address handles.
 pub const NUM_AHS: u64 = 0x003C;
 /// Command opcode; writing starts the command.
@@ -87,6 +89,8 @@ pub const CQ_DOORBELL: u64 = 0x10;
 pub const CQ_ARM: u64 = 0x18;
 /// EQ doorbell in a page, [`EqDoorbell`]; one 64-bit write.
 pub const EQ_DOORBELL: u64 = 0x20;
+/// SRQ doorbell in a page, [`QueueDoorbell`] with the SRQ's number; one 64-bit write.
+pub const SRQ_DOORBELL: u64 = 0x28;
 
 /// Push window in a page: 256 bytes, for the blocks of one WQE.
 ///
@@ -279,6 +283,13 @@ pub const REGISTERS: &[Register] = &[
         "number of EQs, and of MSI-X vectors; 0 without events",
     ),
     one(
+        "NUM_SRQS",
+        NUM_SRQS,
+        32,
+        Rights::Ro,
+        "number of shared receive queues, 0 without them",
+    ),
+    one(
         "NUM_AHS",
         NUM_AHS,
         32,
@@ -384,6 +395,13 @@ pub const PAGE_REGISTERS: &[Register] = &[
         64,
         Rights::Wo,
         "EQ index in bits 23:0, bit 24 interrupt for the next event, running consumer index in bits 55:32",
+    ),
+    one(
+        "SRQ_DOORBELL",
+        SRQ_DOORBELL,
+        64,
+        Rights::Wo,
+        "SRQ number in bits 23:0, SRQ producer index in bits 47:32",
     ),
     Register {
         name: "PUSH",

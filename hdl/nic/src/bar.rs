@@ -20,7 +20,7 @@ use ah_table::{AhTable, AH_BITS};
 use bar_decode::{BarDecode, DECODE_LATENCY};
 use bell_gate::BellGate;
 use command_engine::CommandEngine;
-use desc::{BarRead, LineWrite, QpPosition, QueuePosition};
+use desc::{BarRead, LineWrite, QpPosition, QueuePosition, SrqPosition};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
 use ferroce_rtl::desc::bar::{BarReq, BarResp, CqBell, EqBell, QueueBell, QueueSeen};
@@ -57,11 +57,13 @@ pub struct Bar {
     pub cq_position: Signal<In, QueuePosition>,
     /// Where the EQ is.
     pub eq_position: Signal<In, QueuePosition>,
+    /// Where the SRQ is.
+    pub srq_position: Signal<In, SrqPosition>,
     /// The CQ or EQ that was taken away last has no write in the card any more.
     pub drained: Signal<In, Bit>,
     /// Doorbells of SQs.
     pub sq_bell: StreamOut<QueueBell>,
-    /// Doorbells of RQs.
+    /// Doorbells of RQs, and of SRQs numbered behind the QPs.
     pub rq_bell: StreamOut<QueueBell>,
     /// Arm doorbells of CQs.
     pub cq_bell: StreamOut<CqBell>,
@@ -110,6 +112,7 @@ impl Bar {
             qp_position: Signal::default(),
             cq_position: Signal::default(),
             eq_position: Signal::default(),
+            srq_position: Signal::default(),
             drained: Signal::default(),
             sq_bell: StreamOut::default(),
             rq_bell: StreamOut::default(),
@@ -132,6 +135,7 @@ impl Bar {
                 config.qps_log2,
                 config.cqs_log2,
                 config.eqs_log2,
+                config.srqs_log2,
                 ACCESSES_UNDER_WAY,
             ),
             reads: Delay::new(RAM_LATENCY),
@@ -162,6 +166,7 @@ impl Logic for Bar {
         self.engine.qp_position.next = self.qp_position.val();
         self.engine.cq_position.next = self.cq_position.val();
         self.engine.eq_position.next = self.eq_position.val();
+        self.engine.srq_position.next = self.srq_position.val();
         self.engine.drained.next = self.drained.val();
         self.ahs.cfg.next = self.engine.cfg.val();
         self.ahs.asked.next = self.engine.asked.val();

@@ -1,6 +1,6 @@
 //! Sizes of a card.
 
-use ferroce_abi::limits::{AH_BITS, CQ_BITS, EQ_BITS, MR_BITS, QP_BITS};
+use ferroce_abi::limits::{AH_BITS, CQ_BITS, EQ_BITS, MR_BITS, QP_BITS, SRQ_BITS};
 use serde::{Deserialize, Serialize};
 
 use crate::wqe_cache::desc::MAX_WINDOW_LOG2;
@@ -15,13 +15,15 @@ pub struct NicConfig {
     pub cqs_log2: usize,
     /// EQs and MSI-X vectors: one for each core that handles completions.
     pub eqs_log2: usize,
+    /// SRQs.
+    pub srqs_log2: usize,
     /// Memory regions.
     pub mrs_log2: usize,
     /// Address handles.
     pub ahs_log2: usize,
     /// Blocks of each SQ's WQEs on chip; a whole WQE of four must fit.
     pub sq_window_log2: usize,
-    /// WQEs of each RQ on chip. A SEND that finds none there is answered with an RNR NAK, so a burst of SENDs must
+    /// WQEs of each RQ and SRQ on chip. A SEND that finds none there is answered with an RNR NAK, so a burst of SENDs must
     /// not outrun the refill of half a window.
     pub rq_window_log2: usize,
     /// Messages of a QP that may be unacknowledged.
@@ -56,6 +58,7 @@ impl NicConfig {
         qps_log2: 4,
         cqs_log2: 4,
         eqs_log2: 2,
+        srqs_log2: 2,
         mrs_log2: 4,
         ahs_log2: 4,
         sq_window_log2: 4,
@@ -72,6 +75,7 @@ impl NicConfig {
         qps_log2: 10,
         cqs_log2: 10,
         eqs_log2: 5,
+        srqs_log2: 6,
         mrs_log2: 12,
         ahs_log2: 10,
         sq_window_log2: 4,
@@ -89,9 +93,11 @@ impl NicConfig {
     /// The first size that the hardware can't be generated with.
     pub fn check(&self) -> Result<(), ConfigError> {
         let sizes = [
-            ("qps_log2", self.qps_log2, 2, QP_BITS),
+            // The SRQs' numbers follow those of the QPs.
+            ("qps_log2", self.qps_log2, 2, QP_BITS - 1),
             ("cqs_log2", self.cqs_log2, 1, CQ_BITS),
             ("eqs_log2", self.eqs_log2, 1, EQ_BITS),
+            ("srqs_log2", self.srqs_log2, 1, SRQ_BITS.min(self.qps_log2)),
             ("mrs_log2", self.mrs_log2, 1, MR_BITS),
             ("ahs_log2", self.ahs_log2, 1, AH_BITS),
             ("sq_window_log2", self.sq_window_log2, 2, MAX_WINDOW_LOG2),

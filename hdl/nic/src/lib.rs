@@ -16,6 +16,7 @@ pub mod nic;
 pub mod qp_events;
 pub mod qp_view;
 pub mod ring_cfg;
+pub mod srq_limit;
 pub mod stage_trace;
 pub mod tx_monitor;
 pub mod wqe_cache;

@@ -11,6 +11,7 @@ use crate::inline_reader::InlineReader;
 use crate::mr_check::MrChecker;
 use crate::qp_events::QpEvents;
 use crate::qp_view::QpView;
+use crate::srq_limit::SrqLimits;
 use crate::stage_trace::StageTrace;
 use crate::tx_monitor::TxMonitor;
 use crate::wqe_cache::WqeCache;
@@ -95,6 +96,8 @@ pub struct Nic {
     reads: DmaReadArb,
     read_data: DmaReadDemux,
     qp_events: QpEvents,
+    limits: SrqLimits,
+    async_events: Arb2<EventJob>,
     all_events: Arb2<EventJob>,
     events: EventPath,
     drain: WriteDrain,
@@ -112,9 +115,6 @@ impl Nic {
         if let Err(error) = config.check() {
             panic!("{error}");
         }
-        let cache = |window_log2: usize, table: u64, tag_base: u8| {
-            WqeCache::new(config.qps_log2, window_log2, table, tag_base)
-        };
         Self {
             core_clock: Signal::default(),
             mac_tx_clock: Signal::default(),
@@ -136,8 +136,13 @@ impl Nic {
             split: BarSplit::default(),
             bar: Bar::new(&config),
             counters: EventCounters::default(),
-            sq_cache: cache(config.sq_window_log2, table::SQ, tags::SQ),
-            rq_cache: cache(config.rq_window_log2, table::RQ, tags::RQ),
+            sq_cache: WqeCache::new(config.qps_log2, config.sq_window_log2, table::SQ, tags::SQ),
+            rq_cache: WqeCache::receive(
+                config.qps_log2,
+                config.srqs_log2,
+                config.rq_window_log2,
+                tags::RQ,
+            ),
             inline: InlineReader::new(config.qps_log2, config.sq_window_log2),
             tx_mrs: MrChecker::new(config.mrs_log2),
             rx_mrs: MrChecker::new(config.mrs_log2),
@@ -153,6 +158,7 @@ impl Nic {
             }),
             rx: RoceRx::new(RxSizes {
                 log2_qps: config.qps_log2,
+                log2_srqs: config.srqs_log2,
                 log2_window: config.retransmit_log2,
                 log2_buffer_beats: config.packet_buffer_log2,
             }),
@@ -163,6 +169,8 @@ impl Nic {
             read_data: DmaReadDemux::default(),
             qp_events: QpEvents::new(config.qps_log2),
             all_events: Arb2::default(),
+            limits: SrqLimits::new(config.qps_log2, config.srqs_log2),
+            async_events: Arb2::default(),
             events: EventPath::new(config.eqs_log2),
             drain: WriteDrain::default(),
             view: QpView::new(config.qps_log2),
@@ -184,6 +192,8 @@ impl Logic for Nic {
         self.split.clock.next = self.core_clock.val();
         self.qp_events.clock.next = self.core_clock.val();
         self.all_events.clock.next = self.core_clock.val();
+        self.limits.clock.next = self.core_clock.val();
+        self.async_events.clock.next = self.core_clock.val();
         self.events.clock.next = self.core_clock.val();
         self.drain.clock.next = self.core_clock.val();
         self.view.clock.next = self.core_clock.val();
@@ -229,6 +239,8 @@ impl Logic for Nic {
         self.bar.qp_position.next = self.view.shown.val();
         self.bar.cq_position.next = self.cqes.position.val();
         self.bar.eq_position.next = self.events.position.val();
+        self.limits.asked.next = self.bar.asked.val();
+        self.bar.srq_position.next = self.limits.shown.val();
         self.view.sender.next = self.tx.publish.val();
         self.view.completer.next = self.rx.completer_pub.val();
         self.view.sq.next = self.sq_cache.window.val();
@@ -285,9 +297,12 @@ impl Logic for Nic {
         self.rq_cache.read.next = self.rx.rq_read.val();
         self.rx.rq_data.next = self.rq_cache.data.val();
         self.rx.rq_pub.next.valid = self.rq_cache.window.val().valid;
-        self.rx.rq_pub.next.qp = self.rq_cache.window.val().qp;
+        self.rx.rq_pub.next.queue = self.rq_cache.window.val().qp;
         self.rx.rq_pub.next.fetched = self.rq_cache.window.val().fetched;
         self.rx.rq_pub.next.posted = self.rq_cache.window.val().producer;
+        self.limits.cfg.next = self.bar.cfg.val();
+        self.limits.position.next = self.rx.rq_position.val();
+        self.limits.rq_pub.next = self.rx.rq_pub.val();
         self.rx_mrs.check.next = self.rx.mr_check.val();
         self.rx.mr_answer.next = self.rx_mrs.answer.val();
 
@@ -325,8 +340,11 @@ impl Logic for Nic {
         StreamOut::<DmaWriteBeat>::join(&mut self.rx.writes, &mut self.writes.in0);
         StreamOut::<DmaWriteBeat>::join(&mut self.cqes.write, &mut self.writes.in1);
         // An event leaves the CQE writer only when this arbiter has taken the CQE.
-        StreamOut::<EventJob>::join(&mut self.cqes.event, &mut self.all_events.in0);
-        StreamOut::<EventJob>::join(&mut self.qp_events.event, &mut self.all_events.in1);
+        StreamOut::<EventJob>::join(&mut self.cqes.event, &mut self.qp_events.passing);
+        StreamOut::<EventJob>::join(&mut self.qp_events.passed, &mut self.all_events.in0);
+        StreamOut::<EventJob>::join(&mut self.qp_events.event, &mut self.async_events.in0);
+        StreamOut::<EventJob>::join(&mut self.limits.event, &mut self.async_events.in1);
+        StreamOut::<EventJob>::join(&mut self.async_events.output, &mut self.all_events.in1);
         StreamOut::<EventJob>::join(&mut self.all_events.output, &mut self.events.event);
         self.qp_events.answered.next = self.rx.acks.valid.val() & self.tx.ack.ready.val();
         self.qp_events.answer.next = self.rx.acks.data.val();

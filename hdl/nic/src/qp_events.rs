@@ -9,7 +9,7 @@ use ferroce_emit::prelude::*;
 use ferroce_rtl::arb2::Arb2;
 use ferroce_rtl::desc::cfg::{table, CfgWrite};
 use ferroce_rtl::desc::rx::{AckJob, CqeJob};
-use ferroce_rtl::stream::StreamOut;
+use ferroce_rtl::stream::{StreamIn, StreamOut};
 use ferroce_rtl::sync_fifo::SyncFifo;
 
 const ENABLED: usize = field_offset(AsyncCfg::FIELDS, "enabled");
@@ -24,10 +24,13 @@ const LOC_QP_OP: u64 = Status::LocQpOp as u64;
 const FATAL: u64 = EventKind::QpFatal as u64;
 const REQUEST_ERROR: u64 = EventKind::QpRequestError as u64;
 const ACCESS_ERROR: u64 = EventKind::QpAccessError as u64;
+const LAST: u64 = EventKind::QpLastWqe as u64;
 
 /// Makes an event of every NAK with which a responder fails for good, and of every local QP operation error of a requester. Both come once in
 /// a QP's life. It never holds up what it looks at: events wait by QP, and the newest of a QP replaces the one that waits. Those of a QP that is made anew or taken
 /// away are forgotten, and without an EQ for them they are dropped.
+///
+/// That a QP with an SRQ has reached its last WQE comes among the events of CQs, behind the completion of that WQE; it gets its EQ here.
 #[derive(LogicBlock, Module, Default)]
 pub struct QpEvents {
     /// Clock.
@@ -42,6 +45,10 @@ pub struct QpEvents {
     pub completed: Signal<In, Bit>,
     /// That completion.
     pub completion: Signal<In, CqeJob>,
+    /// Events of CQs, and of QPs that have reached their last WQE.
+    pub passing: StreamIn<EventJob>,
+    /// The same.
+    pub passed: StreamOut<EventJob>,
     /// Events.
     pub event: StreamOut<EventJob>,
     has_eq: DFF<Bit>,
@@ -56,6 +63,8 @@ pub struct QpEvents {
     failures: SyncFifo<KeptBell>,
     both: Arb2<KeptBell>,
     waiting: BellKeeper,
+    is_last: Signal<Local, Bit>,
+    unheard: Signal<Local, Bit>,
 }
 
 impl QpEvents {
@@ -125,6 +134,15 @@ impl Logic for QpEvents {
         StreamOut::<KeptBell>::join(&mut self.naks.output, &mut self.both.in0);
         StreamOut::<KeptBell>::join(&mut self.failures.output, &mut self.both.in1);
         StreamOut::<KeptBell>::join(&mut self.both.output, &mut self.waiting.bell);
+
+        self.is_last.next = self.passing.data.val().kind == LAST;
+        self.unheard.next = self.is_last.val() & !self.has_eq.q.val();
+        self.passed.data.next = self.passing.data.val();
+        if self.is_last.val() {
+            self.passed.data.next.eq = self.eq.q.val();
+        }
+        self.passed.valid.next = self.passing.valid.val() & !self.unheard.val();
+        self.passing.ready.next = self.passed.ready.val() | self.unheard.val();
 
         self.event.valid.next = self.waiting.kept.valid.val() & self.has_eq.q.val();
         self.waiting.kept.ready.next = self.event.ready.val() | !self.has_eq.q.val();

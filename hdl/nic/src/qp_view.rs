@@ -16,7 +16,7 @@ pub struct SentUpTo {
 }
 
 /// Copies of what the owners of a QP's state publish, each beside its owner's own RAM in time; queries disturb nobody.
-#[derive(LogicBlock, Module, Default)]
+#[derive(LogicBlock, Module)]
 pub struct QpView {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -26,7 +26,7 @@ pub struct QpView {
     pub completer: Signal<In, CompleterPub>,
     /// Of the SQ's WQE cache.
     pub sq: Signal<In, WindowPub>,
-    /// Of the RQ's WQE cache.
+    /// Of the RQ's WQE cache. SRQs, which are numbered behind the QPs, are not kept.
     pub rq: Signal<In, WindowPub>,
     /// The responder has moved on in an RQ.
     pub received: Signal<In, Bit>,
@@ -36,6 +36,8 @@ pub struct QpView {
     pub qp: Signal<In, Bits<14>>,
     /// Where it is, three cycles later.
     pub shown: Signal<Out, QpPosition>,
+    /// Number of the first SRQ among the receive queues.
+    first_srq: Constant<Bits<14>>,
     sent: Ram<SentUpTo>,
     oldest: Ram<SentUpTo>,
     sq_posted: Ram<Bits<16>>,
@@ -55,13 +57,36 @@ impl QpView {
     #[must_use]
     pub fn new(qps_log2: usize) -> Self {
         Self {
+            first_srq: Constant::new((1u64 << qps_log2).into()),
             sent: Ram::new(qps_log2),
             oldest: Ram::new(qps_log2),
             sq_posted: Ram::new(qps_log2),
             rq_posted: Ram::new(qps_log2),
             rq_next: Ram::new(qps_log2),
-            ..Self::default()
+            clock: Signal::default(),
+            sender: Signal::default(),
+            completer: Signal::default(),
+            sq: Signal::default(),
+            rq: Signal::default(),
+            received: Signal::default(),
+            position: Signal::default(),
+            qp: Signal::default(),
+            shown: Signal::default(),
+            sender_now: DFF::default(),
+            completer_now: DFF::default(),
+            sq_now: DFF::default(),
+            rq_now: DFF::default(),
+            received_now: DFF::default(),
+            position_now: DFF::default(),
+            qp_now: DFF::default(),
         }
+    }
+}
+
+/// 8 QPs.
+impl Default for QpView {
+    fn default() -> Self {
+        Self::new(3)
     }
 }
 
@@ -99,10 +124,12 @@ impl Logic for QpView {
         self.sq_posted.wr_valid.next = self.sq_now.q.val().valid;
         self.sq_posted.wr_addr.next = bit_cast::<20, 14>(self.sq_now.q.val().qp);
         self.sq_posted.wr_data.next = self.sq_now.q.val().producer;
-        self.rq_posted.wr_valid.next = self.rq_now.q.val().valid;
+        self.rq_posted.wr_valid.next =
+            self.rq_now.q.val().valid & !(self.rq_now.q.val().qp & self.first_srq.val()).any();
         self.rq_posted.wr_addr.next = bit_cast::<20, 14>(self.rq_now.q.val().qp);
         self.rq_posted.wr_data.next = self.rq_now.q.val().producer;
-        self.rq_next.wr_valid.next = self.received_now.q.val();
+        self.rq_next.wr_valid.next = self.received_now.q.val()
+            & !(self.position_now.q.val().qp & self.first_srq.val()).any();
         self.rq_next.wr_addr.next = bit_cast::<20, 14>(self.position_now.q.val().qp);
         self.rq_next.wr_data.next = self.position_now.q.val().wqe;
 
@@ -121,4 +148,4 @@ impl Logic for QpView {
     }
 }
 
-ferroce_emit::register_leaf!("qp_view", || QpView::new(3));
+ferroce_emit::register_leaf!("qp_view", QpView::default);

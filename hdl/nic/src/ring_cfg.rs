@@ -19,7 +19,7 @@ pub const MORE_BITS: usize = 19;
 pub struct RingWrite {
     /// Write in this cycle.
     pub valid: Bit,
-    /// QP, CQ or EQ index.
+    /// QP, CQ or EQ index; an SRQ's number behind the QPs.
     pub index: Bits<14>,
     /// The ring exists.
     pub enabled: Bit,
@@ -41,6 +41,10 @@ pub struct RingCfgPort {
     /// Writes of this table.
     pub ring: Signal<Out, RingWrite>,
     table: Constant<Bits<4>>,
+    /// Table of the rings that are numbered behind those of `table`, and where they begin.
+    behind: Constant<Bits<4>>,
+    first_behind: Constant<Bits<14>>,
+    is_behind: Signal<Local, Bit>,
     write: DFF<RingWrite>,
 }
 
@@ -48,7 +52,16 @@ impl RingCfgPort {
     /// Port of a table of rings, see [`ferroce_rtl::desc::cfg::table`].
     #[must_use]
     pub fn new(table: u64) -> Self {
+        Self::with_behind(table, table, 0)
+    }
+
+    /// Port of table `table`, and of table `behind`, whose rings are numbered from `first_behind` on, a power of two.
+    #[must_use]
+    pub fn with_behind(table: u64, behind: u64, first_behind: u64) -> Self {
         Self {
+            behind: Constant::new(behind.into()),
+            first_behind: Constant::new(first_behind.into()),
+            is_behind: Signal::default(),
             clock: Signal::default(),
             cfg: Signal::default(),
             ring: Signal::default(),
@@ -62,8 +75,14 @@ impl Logic for RingCfgPort {
     #[kernel]
     fn update(&mut self) {
         dff_setup!(self, clock, write);
-        self.write.d.next.valid = self.cfg.val().valid & (self.cfg.val().table == self.table.val());
+        self.is_behind.next = self.cfg.val().table == self.behind.val();
+        self.write.d.next.valid = self.cfg.val().valid
+            & ((self.cfg.val().table == self.table.val()) | self.is_behind.val());
         self.write.d.next.index = self.cfg.val().index.get_bits::<14>(0);
+        if self.is_behind.val() {
+            self.write.d.next.index =
+                self.cfg.val().index.get_bits::<14>(0) | self.first_behind.val();
+        }
         self.write.d.next.enabled = self.cfg.val().data.get_bit(ENABLED);
         self.write.d.next.base = self.cfg.val().data.get_bits::<64>(BASE);
         self.write.d.next.log_size = self.cfg.val().data.get_bits::<4>(LOG_SIZE);

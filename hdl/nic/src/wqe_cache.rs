@@ -12,7 +12,7 @@ use crate::ring_cfg::RingCfgPort;
 use desc::{BlockWrite, BurstDone, PushBeat, WindowPub, MAX_WINDOW_LOG2, TAGS_LOG2};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::bar::QueueBell;
-use ferroce_rtl::desc::cfg::CfgWrite;
+use ferroce_rtl::desc::cfg::{table, CfgWrite};
 use ferroce_rtl::desc::dma::{DmaReadBeat, DmaReadReq};
 use ferroce_rtl::desc::lookup::{WqeData, WqeRead};
 use ferroce_rtl::desc::tx::{Consumed, Kick};
@@ -77,7 +77,7 @@ pub struct WqeCache {
     kicks: SyncFifo<Kick>,
     /// A place for every tag and every push.
     arrivals: SyncFifo<BurstDone>,
-    /// A place for every QP.
+    /// A place for every queue.
     hungry: SyncFifo<Bits<14>>,
 }
 
@@ -90,11 +90,47 @@ impl WqeCache {
     /// If `window_log2` is not 1 to 8 or `qps_log2` not 1 to 14.
     #[must_use]
     pub fn new(qps_log2: usize, window_log2: usize, table: u64, tag_base: u8) -> Self {
+        Self::with_store(
+            qps_log2,
+            window_log2,
+            RingCfgPort::new(table),
+            tag_base,
+            WqeStore::new(qps_log2, window_log2),
+        )
+    }
+
+    /// Cache of the receive queues: the RQs of `2^qps_log2` QPs, and `2^srqs_log2` SRQs numbered behind them; else as [`Self::new`].
+    ///
+    /// # Panics
+    /// If `window_log2` is not 1 to 8, `qps_log2` not 1 to 13, or `srqs_log2` above `qps_log2`.
+    #[must_use]
+    pub fn receive(qps_log2: usize, srqs_log2: usize, window_log2: usize, tag_base: u8) -> Self {
+        assert!(
+            srqs_log2 <= qps_log2,
+            "2^{srqs_log2} SRQs beside 2^{qps_log2} QPs"
+        );
+        let queues = (1 << qps_log2) + (1 << srqs_log2);
+        Self::with_store(
+            qps_log2 + 1,
+            window_log2,
+            RingCfgPort::with_behind(table::RQ, table::SRQ, 1 << qps_log2),
+            tag_base,
+            WqeStore::with_queues(queues, window_log2),
+        )
+    }
+
+    fn with_store(
+        queues_log2: usize,
+        window_log2: usize,
+        ring_port: RingCfgPort,
+        tag_base: u8,
+        store: WqeStore,
+    ) -> Self {
         assert!(
             (1..=MAX_WINDOW_LOG2).contains(&window_log2),
             "a window of 2^{window_log2} WQEs"
         );
-        assert!((1..=14).contains(&qps_log2), "2^{qps_log2} QPs");
+        assert!((1..=14).contains(&queues_log2), "2^{queues_log2} queues");
         Self {
             clock: Signal::default(),
             cfg: Signal::default(),
@@ -109,17 +145,17 @@ impl WqeCache {
             block: Signal::default(),
             dma_request: StreamOut::default(),
             dma_beat: StreamIn::default(),
-            ring_port: RingCfgPort::new(table),
+            ring_port,
             events: WqeEvents::default(),
-            state_loop: WqeStateLoop::new(qps_log2, window_log2),
-            fetch: WqeFetch::new(qps_log2, window_log2, tag_base),
-            store: WqeStore::new(qps_log2, window_log2),
+            state_loop: WqeStateLoop::new(queues_log2, window_log2),
+            fetch: WqeFetch::new(queues_log2, window_log2, tag_base),
+            store,
             pushes: PushCopy::default(),
             positions: SyncFifo::new(SMALL_FIFO_LOG2),
             bells: SyncFifo::new(BELL_FIFO_LOG2),
             kicks: SyncFifo::new_with_reserve(SMALL_FIFO_LOG2, KICKS_UNDER_WAY),
             arrivals: SyncFifo::new(TAGS_LOG2 + 1),
-            hungry: SyncFifo::new(qps_log2),
+            hungry: SyncFifo::new(queues_log2),
         }
     }
 }
@@ -127,7 +163,7 @@ impl WqeCache {
 /// 16 SQs with a window of 16 WQEs.
 impl Default for WqeCache {
     fn default() -> Self {
-        Self::new(4, 4, ferroce_rtl::desc::cfg::table::SQ, 0)
+        Self::new(4, 4, table::SQ, 0)
     }
 }
 

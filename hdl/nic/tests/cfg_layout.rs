@@ -76,8 +76,11 @@ fn entries_and_structs_agree() {
         psn,
         min_rnr,
         pkey,
-        peer_ip
+        peer_ip,
+        shared,
+        srq
     });
+    same_layout!(SrqLimitCfg { limit, eq });
     same_layout!(RingCfg {
         enabled,
         base,
@@ -131,6 +134,8 @@ fn table_numbers_agree() {
         (Table::Eq, table::EQ),
         (Table::Async, table::ASYNC),
         (Table::Ah, table::AH),
+        (Table::Srq, table::SRQ),
+        (Table::SrqLimit, table::SRQ_LIMIT),
     ];
     assert_eq!(pairs.len(), Table::ALL.len());
     for (software, hardware) in pairs {

@@ -4,6 +4,7 @@ mod common;
 
 use common::{bytes_of, connected, settle};
 use ferroce_abi::cqe::{phase_of, Cqe, Status, WcOpcode};
+use ferroce_abi::eqe::EventKind;
 use ferroce_emit::harness::random;
 use ferroce_emit::on_big_stack;
 use ferroce_nic::cqe_writer::CqeWriter;
@@ -42,6 +43,7 @@ fn job(cq: usize, number: u64) -> CqeJob {
         byte_len: u64::from(cqe.byte_len).into(),
         imm: u64::from(u32::from_le_bytes(cqe.imm)).into(),
         wqe: u64::from(cqe.wqe_index).into(),
+        last: false,
     }
 }
 
@@ -63,6 +65,8 @@ struct Bench {
     writes: usize,
     /// Writes of two CQEs.
     pairs: usize,
+    /// Events that say that a QP has reached its last WQE: the QP, and the CQEs written before.
+    ends: Vec<(u64, usize)>,
     /// How often the write arbiter takes something.
     rate: f64,
 }
@@ -85,6 +89,7 @@ impl Bench {
             dropped: 0,
             writes: 0,
             pairs: 0,
+            ends: Vec::new(),
             rate: 0.4,
         }
     }
@@ -107,6 +112,12 @@ impl Bench {
         }
         if self.uut.tx_job.valid.val() & self.uut.tx_job.ready.val() {
             self.jobs[1].pop_front();
+        }
+        if self.uut.event.valid.val() {
+            let event = self.uut.event.data.val();
+            if event.kind.to_u64() == EventKind::QpLastWqe as u64 {
+                self.ends.push((event.index.to_u64(), self.writes));
+            }
         }
         self.written += usize::from(self.uut.written.val());
         self.dropped += usize::from(self.uut.dropped.val());
@@ -313,5 +324,45 @@ fn neighbours_that_wait_go_together() {
         }
         let found = bench.poll(1).expect("a CQE");
         assert_eq!(found.byte_len, cqe(11).byte_len);
+    });
+}
+
+/// Whatever the write arbiter does, and whether the CQ exists or not.
+#[test]
+fn a_qp_reaches_its_end_behind_its_completions() {
+    on_big_stack(|| {
+        let mut bench = Bench::new(&[8]);
+        bench.configure(0, true);
+        let mark = |cq: u64, qp: usize| CqeJob {
+            cq: cq.into(),
+            qp: (qp as u64).into(),
+            last: true,
+            ..CqeJob::default()
+        };
+        let mut before = Vec::new();
+        let mut pushed = 0;
+        for _ in 0..200 {
+            if bench.rng.gen_bool(0.3) {
+                bench.jobs[0].push_back(mark(0, before.len()));
+                before.push(pushed);
+            } else {
+                bench.jobs[0].push_back(job(0, pushed as u64));
+                pushed += 1;
+            }
+            bench.rate = [0.05, 0.4, 1.0][bench.rng.gen_range(0..3)];
+            let pause = bench.rng.gen_range(0..20);
+            bench.idle(pause);
+        }
+        bench.rate = 1.0;
+        bench.idle(600);
+        assert_eq!((bench.writes, bench.dropped), (pushed, 0));
+        assert_eq!(bench.ends.len(), before.len());
+        for (number, (&(qp, writes), &before)) in bench.ends.iter().zip(&before).enumerate() {
+            assert_eq!(qp, number as u64);
+            assert!(writes >= before, "QP {qp}: {writes} of {before} CQEs");
+        }
+        bench.jobs[0].push_back(mark(1, 77));
+        bench.idle(60);
+        assert_eq!(bench.ends.pop().map(|end| end.0), Some(77));
     });
 }

@@ -12,7 +12,7 @@ use ferroce_rtl::desc::cfg::CfgWrite;
 use ferroce_rtl::desc::dma::DmaWriteBeat;
 use ferroce_rtl::desc::lookup::{MrAnswer, MrCheck, WqeData, WqeRead};
 use ferroce_rtl::desc::pages::{PageAnswer, PageReq};
-use ferroce_rtl::desc::rx::{AckInfo, AckJob, CqeJob, RqPub, RxMeta, Verdict};
+use ferroce_rtl::desc::rx::{AckInfo, AckJob, CqeJob, RqPosition, RqPub, RxMeta, Verdict};
 use ferroce_rtl::desc::tx::{
     CompleterPub, Consumed, Kick, LocalError, Rewind, SenderPub, SentWrite, SqPub,
 };
@@ -21,8 +21,10 @@ use ferroce_rtl::stream::{Beat, StreamIn, StreamOut};
 /// Sizes of the receive side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RxSizes {
-    /// Log2 of the QPs, 1 to 14.
+    /// Log2 of the QPs, 1 to 13.
     pub log2_qps: usize,
+    /// Log2 of the SRQs, at most `log2_qps` and 10.
+    pub log2_srqs: usize,
     /// Log2 of the messages a QP may have in the retransmit table, 1 to 6.
     pub log2_window: usize,
     /// Log2 of the beats (64 bytes) in the packet buffer, 7 to 15.
@@ -33,6 +35,7 @@ impl Default for RxSizes {
     fn default() -> Self {
         Self {
             log2_qps: 10,
+            log2_srqs: 6,
             log2_window: 4,
             log2_buffer_beats: DEFAULT_LOG2_BEATS,
         }
@@ -57,6 +60,8 @@ pub struct RoceRx {
     pub rq_pub: Signal<In, RqPub>,
     /// Positions in the RQs, to the RQ WQE cache.
     pub rq_consumed: StreamOut<Consumed>,
+    /// New position in a receive queue.
+    pub rq_position: Signal<Out, RqPosition>,
     /// MR check.
     pub mr_check: Signal<Out, MrCheck>,
     /// Its answer, `MR_CHECK_LATENCY` cycles later.
@@ -121,6 +126,7 @@ impl RoceRx {
             rq_data: Signal::default(),
             rq_pub: Signal::default(),
             rq_consumed: StreamOut::default(),
+            rq_position: Signal::default(),
             mr_check: Signal::default(),
             mr_answer: Signal::default(),
             page_req: StreamOut::default(),
@@ -143,7 +149,7 @@ impl RoceRx {
             events: Signal::default(),
             parse: RxParse::default(),
             buffer: PacketBuffer::new(sizes.log2_buffer_beats),
-            control: RxControl::new(sizes.log2_qps),
+            control: RxControl::new(sizes.log2_qps, sizes.log2_srqs),
             mover: Mover::default(),
             completer: Completer::new(sizes.log2_qps, sizes.log2_window),
             drains: Drain::new(0, BEATS_BEHIND),
@@ -177,6 +183,7 @@ impl Logic for RoceRx {
         self.control.rq_pub.next = self.rq_pub.val();
         self.rq_read.next = self.control.wqe_read.val();
         self.control.wqe_data.next = self.rq_data.val();
+        self.rq_position.next = self.control.rq_position.val();
         self.mr_check.next = self.control.mr_check.val();
         self.control.mr_answer.next = self.mr_answer.val();
         StreamOut::<PageReq>::link(&mut self.page_req, &mut self.control.page_req);
@@ -231,6 +238,7 @@ impl Logic for RoceRx {
 
 ferroce_emit::register_leaf!("roce_rx", || RoceRx::new(RxSizes {
     log2_qps: 2,
+    log2_srqs: 1,
     log2_window: 2,
     log2_buffer_beats: 7,
 }));

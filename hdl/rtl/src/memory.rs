@@ -30,17 +30,32 @@ impl<T: Synth> Memory<T> {
         }
     }
 
-    fn index(&self, address: Bits<ADDR_BITS>) -> usize {
-        address.index() & (self.words.len() - 1)
+    /// A memory of any number of words.
+    ///
+    /// # Panics
+    /// If `words` is not 2 to `2^ADDR_BITS`.
+    pub fn with_words(words: usize, style: RamStyle) -> Self {
+        assert!(words >= 2, "a memory of {words} words");
+        let mut memory = Self::new(words.next_power_of_two().ilog2() as usize, style);
+        memory.words.truncate(words);
+        memory
+    }
+
+    /// `None` behind the last word.
+    fn index(&self, address: Bits<ADDR_BITS>) -> Option<usize> {
+        let index = address.index() & ((1 << self.log2_depth) - 1);
+        (index < self.words.len()).then_some(index)
     }
 
     pub fn read(&self, address: Bits<ADDR_BITS>) -> T {
-        self.words[self.index(address)]
+        self.index(address)
+            .map_or_else(T::default, |index| self.words[index])
     }
 
     pub fn write(&mut self, address: Bits<ADDR_BITS>, word: T) {
-        let index = self.index(address);
-        self.words[index] = word;
+        if let Some(index) = self.index(address) {
+            self.words[index] = word;
+        }
     }
 
     /// Declares `mem`. Block RAM, UltraRAM and LUT RAM are zero after configuration, which synthesis

@@ -41,12 +41,28 @@ impl<T: Synth> Ram<T> {
         Self::with_style(log2_depth, RamStyle::for_size(log2_depth, T::BITS))
     }
 
+    /// `words` words, in the resource that suits them. Addresses behind the last word read 0 and are not written; of an address
+    /// the bits count that `words - 1` needs.
+    ///
+    /// # Panics
+    /// If `words` is not 2 to `2^20`.
+    #[must_use]
+    pub fn with_words(words: usize) -> Self {
+        let log2_depth = words.next_power_of_two().ilog2() as usize;
+        let style = RamStyle::for_size(log2_depth, T::BITS);
+        Self::with_memory(Memory::with_words(words, style))
+    }
+
     /// `2^log2_depth` words in the given resource.
     ///
     /// # Panics
     /// If `log2_depth` is not 1 to 20.
     #[must_use]
     pub fn with_style(log2_depth: usize, style: RamStyle) -> Self {
+        Self::with_memory(Memory::new(log2_depth, style))
+    }
+
+    fn with_memory(memory: Memory<T>) -> Self {
         Self {
             clock: Signal::default(),
             wr_valid: Signal::default(),
@@ -54,7 +70,7 @@ impl<T: Synth> Ram<T> {
             wr_data: Signal::default(),
             rd_addr: Signal::default(),
             rd_data: Signal::default(),
-            _memory: Memory::new(log2_depth, style),
+            _memory: memory,
             _fetched: T::default(),
         }
     }
@@ -114,6 +130,7 @@ end
 }
 
 ferroce_emit::register_leaf!("ram", || Ram::<Bits<40>>::with_style(3, RamStyle::Block));
+ferroce_emit::register_leaf!("odd_ram", || Ram::<Bits<40>>::with_words(11));
 ferroce_emit::register_leaf!("ultra_ram", || Ram::<Bits<72>>::with_style(
     5,
     RamStyle::Ultra

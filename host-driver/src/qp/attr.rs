@@ -122,6 +122,7 @@ pub(crate) struct Config {
     pub(crate) pd: u16,
     pub(crate) send_cq: u16,
     pub(crate) recv_cq: u16,
+    pub(crate) srq: Option<u16>,
     pub(crate) init: Option<InitAttr>,
     pub(crate) rtr: Option<RtrAttr>,
     pub(crate) rts: Option<RtsAttr>,
@@ -172,6 +173,8 @@ impl Config {
             min_rnr: self.rtr.map_or(0, |rtr| rtr.min_rnr_timer),
             pkey: self.init.map_or(DEFAULT_PKEY, |init| init.pkey),
             peer_ip: self.rtr.map_or(0, |rtr| rtr.peer.ip.into()),
+            shared: self.srq.is_some(),
+            srq: self.srq.unwrap_or(0),
         }
     }
 

@@ -5,6 +5,9 @@ use crate::cq::{ring_log, Cq};
 use crate::error::Error;
 use crate::page::{check_page, DoorbellPage};
 use crate::pd::Pd;
+use crate::srq::Srq;
+use ferroce_abi::limits::RING_LOG_MIN;
+use std::sync::Arc;
 
 /// Describes a QP that is to be made.
 #[derive(Clone, Debug)]
@@ -17,6 +20,7 @@ pub struct QpBuilder {
     pub(super) signal_all: bool,
     pub(super) push: bool,
     pub(super) page: Option<DoorbellPage>,
+    pub(super) srq: Option<Srq>,
 }
 
 impl QpBuilder {
@@ -33,6 +37,7 @@ impl QpBuilder {
             signal_all: false,
             push: true,
             page: None,
+            srq: None,
         }
     }
 
@@ -74,14 +79,24 @@ impl QpBuilder {
         self
     }
 
+    /// Receive requests come from an SRQ in the same protection domain; the QP has no receive queue of its own.
+    pub fn srq(mut self, srq: &Srq) -> Self {
+        self.srq = Some(srq.clone());
+        self
+    }
+
     /// Makes the QP, in RESET.
     ///
     /// # Errors
     /// [`Error::Attribute`] for a depth the card can't hold, [`Error::OtherDevice`] for a CQ or page of another card,
-    /// [`Error::Exhausted`], [`Error::Dma`].
+    /// [`Error::OtherPd`] for an SRQ of another domain, [`Error::Exhausted`], [`Error::Dma`].
     pub fn build(self) -> Result<Qp, Error> {
         let send_log = ring_log("send depth", self.send_depth)?;
-        let recv_log = ring_log("receive depth", self.recv_depth)?;
+        let recv_log = match self.srq {
+            // A place for what is never posted.
+            Some(_) => RING_LOG_MIN as u8,
+            None => ring_log("receive depth", self.recv_depth)?,
+        };
         let device = &self.pd.shared.device;
         for cq in [&self.send_cq, &self.recv_cq] {
             if !cq.shared.is_of(device) {
@@ -89,6 +104,11 @@ impl QpBuilder {
             }
         }
         check_page(self.page.as_ref(), device)?;
+        if let Some(srq) = &self.srq {
+            if !Arc::ptr_eq(&srq.shared.pd, &self.pd.shared) {
+                return Err(Error::OtherPd { srqn: srq.srqn() });
+            }
+        }
         let shared = QpShared::new(&self, send_log, recv_log)?;
         Ok(Qp { shared })
     }

@@ -102,7 +102,7 @@ impl Qp {
     }
 
     /// INIT, RTR, RTS or ERR to ERR: all outstanding work requests complete as flushed, and so does every
-    /// one posted later. A request may have been executed though it completes as flushed.
+    /// one posted later. Of an SRQ's requests only the one completes that a message of the QP has taken. A request may have been executed though it completes as flushed.
     ///
     /// # Errors
     /// [`Error::IllegalMove`] and command errors; the QP is as before.
@@ -146,7 +146,7 @@ impl Qp {
     /// Posts a receive work request. It may be posted in INIT, RTR and RTS; in ERR it completes as flushed.
     ///
     /// # Errors
-    /// [`Error::WrongState`], [`Error::QueueFull`], [`Error::SgeCount`], [`Error::Bar`], [`Error::Dma`].
+    /// [`Error::WrongState`], [`Error::HasSrq`], [`Error::QueueFull`], [`Error::SgeCount`], [`Error::Bar`], [`Error::Dma`].
     pub fn post_recv(&self, request: RecvWr) -> Result<(), Error> {
         self.shared.post_recv(&[request]).map_err(|e| e.cause)
     }

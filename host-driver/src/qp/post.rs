@@ -33,7 +33,11 @@ impl QpShared {
     /// Matches a CQE with its work request; `None` when that is not outstanding.
     pub(crate) fn complete(&self, cqe: &Cqe) -> Option<Completion> {
         if cqe.opcode.is_receive() {
-            let wr_id = lock(&self.rq).complete(cqe.wqe_index)?;
+            let wr_id = match &self.srq {
+                // The request is back in any case.
+                Some(srq) => srq.complete(cqe.wqe_index).filter(|_| !self.is_reset())?,
+                None => lock(&self.rq).complete(cqe.wqe_index)?,
+            };
             Some(Completion::new(cqe, wr_id, cqe.opcode))
         } else {
             let kept = lock(&self.sq).complete(cqe.wqe_index)?;
@@ -65,6 +69,12 @@ impl QpShared {
     }
 
     pub(super) fn post_recv(&self, requests: &[RecvWr]) -> Result<(), PostError> {
+        if self.srq.is_some() {
+            return Err(PostError {
+                posted: 0,
+                cause: Error::HasSrq { qpn: self.qpn },
+            });
+        }
         let control = lock(&self.control);
         match control.state {
             QpState::Init | QpState::Rtr | QpState::Rts => {

@@ -10,11 +10,13 @@ use crate::error::Error;
 use crate::lock::lock;
 use crate::page::{number_of, DoorbellPage};
 use crate::pd::PdShared;
+use crate::srq::SrqShared;
 use ferroce_abi::cfg::{FieldOverflow, ResponderCfg, RingCfg, ENTRY_WORDS};
 use ferroce_abi::cqe::WcOpcode;
 use ferroce_abi::limits::WQE_BYTES;
 use ferroce_abi::mailbox::{Command, QpState};
 use ferroce_abi::regs::feature;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// State and attributes; the lock is held throughout a move and throughout a post.
@@ -37,6 +39,9 @@ pub(crate) struct QpShared {
     /// Single sends are pushed.
     push: bool,
     page: Option<DoorbellPage>,
+    pub(crate) srq: Option<Arc<SrqShared>>,
+    /// In RESET: completions of the life before are forgotten.
+    reset: AtomicBool,
     pub(super) control: Mutex<Control>,
     pub(super) sq: Mutex<WorkQueue<SendKept>>,
     pub(super) rq: Mutex<WorkQueue<u64>>,
@@ -62,6 +67,8 @@ impl QpShared {
             signal_all: builder.signal_all,
             push: builder.push && device.caps.has(feature::PUSH),
             page: builder.page.clone(),
+            srq: builder.srq.as_ref().map(|srq| Arc::clone(&srq.shared)),
+            reset: AtomicBool::new(true),
             control: Mutex::new(Control {
                 state: QpState::Reset,
                 uncertain: false,
@@ -70,6 +77,7 @@ impl QpShared {
                     pd: pd.number,
                     send_cq: send_cq.cqn,
                     recv_cq: recv_cq.cqn,
+                    srq: builder.srq.as_ref().map(|srq| srq.shared.srqn),
                     init: None,
                     rtr: None,
                     rts: None,
@@ -82,6 +90,11 @@ impl QpShared {
             cq.join(&qp);
         }
         Ok(qp)
+    }
+
+    /// Whether completions of the QP are to be forgotten.
+    pub(super) fn is_reset(&self) -> bool {
+        self.reset.load(Ordering::Relaxed)
     }
 
     /// Number of the doorbell page.
@@ -144,10 +157,15 @@ impl QpShared {
         };
         let entries = [
             ring_entry(lock(&self.sq).ring(), self.page()),
-            ring_entry(lock(&self.rq).ring(), self.page()),
+            match self.srq {
+                Some(_) => RingCfg::default().to_bits(),
+                None => ring_entry(lock(&self.rq).ring(), self.page()),
+            },
             responder.to_bits(),
         ];
-        self.run(&mut control, Command::QpResetToInit, config, &entries)
+        self.run(&mut control, Command::QpResetToInit, config, &entries)?;
+        self.reset.store(false, Ordering::Relaxed);
+        Ok(())
     }
 
     pub(super) fn to_rtr(&self, attr: RtrAttr) -> Result<(), Error> {
@@ -182,7 +200,8 @@ impl QpShared {
     /// Moves to ERR and flushes both queues.
     ///
     /// The driver itself makes the completions of flushed work requests, behind everything that the card has
-    /// written until now. What the card still writes for one of them is stale and will be ignored.
+    /// written until now. What the card still writes for one of them is stale and will be ignored. Of an SRQ's requests the card itself flushes
+    /// the one that the QP holds, if it holds one: only the card knows.
     pub(super) fn enter_error(
         &self,
         control: &mut Control,
@@ -243,6 +262,7 @@ impl QpShared {
             RingCfg::default().to_bits(),
         ];
         self.run(control, Command::QpToReset, config, &entries)?;
+        self.reset.store(true, Ordering::Relaxed);
         let mut purged = Ok(());
         for cq in self.cqs() {
             purged = purged.and(cq.purge(self.qpn, failed));

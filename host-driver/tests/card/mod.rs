@@ -56,6 +56,7 @@ pub struct State {
     eqe_producers: HashMap<u32, u32>,
     pub sq_doorbells: Vec<QueueDoorbell>,
     pub rq_doorbells: Vec<QueueDoorbell>,
+    pub srq_doorbells: Vec<QueueDoorbell>,
     pub cq_doorbells: Vec<CqDoorbell>,
     pub cq_arms: Vec<CqArm>,
     pub eq_doorbells: Vec<EqDoorbell>,
@@ -74,6 +75,7 @@ pub const QPS: u32 = 8;
 pub const CQS: u32 = 4;
 pub const MRS: u32 = 8;
 pub const EQS: u32 = 2;
+pub const SRQS: u32 = 2;
 pub const AHS: u32 = 4;
 
 impl TestCard {
@@ -81,11 +83,12 @@ impl TestCard {
         let words = [
             (regs::MAGIC, regs::MAGIC_VALUE),
             (regs::VERSION, regs::VERSION_VALUE),
-            (regs::FEATURES, feature::RC | feature::EVENTS),
+            (regs::FEATURES, feature::RC | feature::EVENTS | feature::SRQ),
             (regs::NUM_QPS, QPS),
             (regs::NUM_CQS, CQS),
             (regs::NUM_MRS, MRS),
             (regs::NUM_EQS, EQS),
+            (regs::NUM_SRQS, SRQS),
             (regs::NUM_AHS, AHS),
             (regs::WQE_WINDOW, 16),
             (regs::RETRANSMIT_DEPTH, 64),
@@ -112,6 +115,7 @@ impl TestCard {
                 eqe_producers: HashMap::new(),
                 sq_doorbells: Vec::new(),
                 rq_doorbells: Vec::new(),
+                srq_doorbells: Vec::new(),
                 cq_doorbells: Vec::new(),
                 cq_arms: Vec::new(),
                 eq_doorbells: Vec::new(),
@@ -217,6 +221,7 @@ impl TestCard {
             Object::Cq => CQS,
             Object::Eq => EQS,
             Object::Mr => MRS,
+            Object::Srq => SRQS,
             Object::Ah => AHS,
         };
         if state.object >= limit {
@@ -237,7 +242,10 @@ impl TestCard {
             let mut entry = [0; 4];
             entry.copy_from_slice(&state.mailbox[4 * block..4 * block + 4]);
             writes.push((table, entry));
-            if matches!(table, Table::Sq | Table::Rq | Table::Cq | Table::Eq) {
+            if matches!(
+                table,
+                Table::Sq | Table::Rq | Table::Cq | Table::Eq | Table::Srq
+            ) {
                 let key = (table, state.object);
                 state.rings.insert(key, RingCfg::from_bits(&entry));
             }
@@ -312,6 +320,9 @@ impl Bar for TestCard {
                 match doorbell {
                     regs::SQ_DOORBELL => state.sq_doorbells.push(QueueDoorbell::from_bits(value)),
                     regs::RQ_DOORBELL => state.rq_doorbells.push(QueueDoorbell::from_bits(value)),
+                    regs::SRQ_DOORBELL => {
+                        state.srq_doorbells.push(QueueDoorbell::from_bits(value));
+                    }
                     regs::CQ_DOORBELL => state.cq_doorbells.push(CqDoorbell::from_bits(value)),
                     regs::CQ_ARM => state.cq_arms.push(CqArm::from_bits(value)),
                     regs::EQ_DOORBELL => state.eq_doorbells.push(EqDoorbell::from_bits(value)),

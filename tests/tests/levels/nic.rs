@@ -6,6 +6,8 @@ use ferroce_nic::counters::Counters;
 use ferroce_nic::cqe_writer::CqeWriter;
 use ferroce_nic::events::EventPath;
 use ferroce_nic::mr_check::MrChecker;
+use ferroce_nic::qp_events::QpEvents;
+use ferroce_nic::srq_limit::SrqLimits;
 use ferroce_nic::wqe_cache::WqeCache;
 use ferroce_nic::NicConfig;
 use ferroce_report::check_levels;
@@ -19,6 +21,23 @@ fn wqe_cache_meets_the_core_clock() {
     check_levels("wqe_cache", CORE_LEVELS, || {
         WqeCache::new(10, 6, table::SQ, 0x80)
     });
+}
+
+#[test]
+fn receive_wqe_cache_meets_the_core_clock() {
+    check_levels("wqe_cache", CORE_LEVELS, || {
+        WqeCache::receive(10, 6, 6, 0xC0)
+    });
+}
+
+#[test]
+fn srq_limits_meet_the_core_clock() {
+    check_levels("srq_limits", CORE_LEVELS, || SrqLimits::new(10, 6));
+}
+
+#[test]
+fn qp_events_meet_the_core_clock() {
+    check_levels("qp_events", CORE_LEVELS, || QpEvents::new(10));
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn packet_buffer_meets_the_core_clock() {
 
 #[test]
 fn control_meets_the_core_clock() {
-    check_levels("rx_control", CORE_LEVELS, || RxControl::new(LOG2_QPS));
+    check_levels("rx_control", CORE_LEVELS, || RxControl::new(LOG2_QPS, 6));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::desc::{BarRead, BellWrite, MailboxWrite, PushWrite};
 use ferroce_abi::regs::{
     doorbell::FLAG, QueueDoorbell, COMMAND, COMMAND_OBJECT, COUNTERS, CQ_ARM, CQ_DOORBELL,
     DOORBELLS, DOORBELL_PAGE, EQ_DOORBELL, MAGIC, MAILBOX_IN, MAILBOX_OUT, PUSH, RQ_DOORBELL,
-    SQ_DOORBELL,
+    SQ_DOORBELL, SRQ_DOORBELL,
 };
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::bar::BarReq;
@@ -107,6 +107,7 @@ impl Logic for BarDecode {
         self.push_out.d.next.page = self.addr.val().get_bits::<7>(PAGE_LOG2);
         self.push_out.d.next.word = self.addr.val().get_bits::<5>(3);
         self.push_out.d.next.data = self.gate.data.val().data;
+        self.bell_out.d.next.srq = self.rings.val() & (self.in_page.val() == SRQ_DOORBELL / 8);
         self.bell_out.d.next.flag = self.gate.data.val().data.get_bit(FLAG_BIT);
         self.bell_out.d.next.page = self.addr.val().get_bits::<7>(PAGE_LOG2);
         self.bell_out.d.next.index = self.gate.data.val().data.get_bits::<24>(0);

@@ -36,7 +36,7 @@ pub struct BellGate {
     pub hold: Signal<Out, Bit>,
     /// SQ doorbells.
     pub sq: StreamOut<QueueBell>,
-    /// RQ doorbells.
+    /// RQ doorbells, and SRQ doorbells with the SRQs numbered behind the QPs.
     pub rq: StreamOut<QueueBell>,
     /// CQ arm doorbells.
     pub cq: StreamOut<CqBell>,
@@ -56,6 +56,9 @@ pub struct BellGate {
     beyond_qps: Constant<Bits<24>>,
     beyond_cqs: Constant<Bits<24>>,
     beyond_eqs: Constant<Bits<24>>,
+    beyond_srqs: Constant<Bits<24>>,
+    /// Number of the first SRQ among the receive queues.
+    first_srq: Constant<Bits<14>>,
     sq_bells: SyncFifo<QueueBell>,
     rq_bells: SyncFifo<QueueBell>,
     cq_bells: SyncFifo<CqBell>,
@@ -63,6 +66,7 @@ pub struct BellGate {
     qp_pages: Ram<Bits<7>>,
     cq_pages: Ram<Bits<7>>,
     eq_pages: Ram<Bits<7>>,
+    srq_pages: Ram<Bits<7>>,
     bells: Delay<BellWrite>,
     /// Words meet doorbells where these are checked, in order.
     words: Delay<PushWrite>,
@@ -75,6 +79,7 @@ pub struct BellGate {
     cfg_sq: DFF<Bit>,
     cfg_cq: DFF<Bit>,
     cfg_eq: DFF<Bit>,
+    cfg_srq: DFF<Bit>,
     cfg_index: DFF<Bits<14>>,
     cfg_page: DFF<Bits<7>>,
     /// The consumer index of `clear_queue` is to become 0. No doorbells are taken meanwhile, so there is a cycle for it.
@@ -85,6 +90,7 @@ pub struct BellGate {
     good_rq: DFF<Bit>,
     good_cq: DFF<Bit>,
     good_eq: DFF<Bit>,
+    good_srq: DFF<Bit>,
     arm: DFF<Bit>,
     flag: DFF<Bit>,
     any: DFF<Bit>,
@@ -95,18 +101,26 @@ pub struct BellGate {
     no_qp: Signal<Local, Bit>,
     no_cq: Signal<Local, Bit>,
     no_eq: Signal<Local, Bit>,
+    no_srq: Signal<Local, Bit>,
     for_qp: Signal<Local, Bit>,
     for_cq: Signal<Local, Bit>,
     qp_page: Signal<Local, Bit>,
     cq_page: Signal<Local, Bit>,
     eq_page: Signal<Local, Bit>,
+    srq_page: Signal<Local, Bit>,
     queue: Signal<Local, QueueBell>,
 }
 
 impl BellGate {
-    /// For `2^qps_log2` QPs and `2^cqs_log2` CQs and `2^eqs_log2` EQs; `under_way` doorbells may come after `hold`.
+    /// For `2^qps_log2` QPs, `2^cqs_log2` CQs, `2^eqs_log2` EQs and `2^srqs_log2` SRQs; `under_way` doorbells may come after `hold`.
     #[must_use]
-    pub fn new(qps_log2: usize, cqs_log2: usize, eqs_log2: usize, under_way: usize) -> Self {
+    pub fn new(
+        qps_log2: usize,
+        cqs_log2: usize,
+        eqs_log2: usize,
+        srqs_log2: usize,
+        under_way: usize,
+    ) -> Self {
         let beyond = |log2: usize| Constant::new((0xFF_FFFF & !((1u64 << log2) - 1)).into());
         // What is in the look-up and in the check's own register comes after `hold` too.
         let reserve = under_way + RAM_LATENCY + 1;
@@ -130,6 +144,8 @@ impl BellGate {
             beyond_qps: beyond(qps_log2),
             beyond_cqs: beyond(cqs_log2),
             beyond_eqs: beyond(eqs_log2),
+            beyond_srqs: beyond(srqs_log2),
+            first_srq: Constant::new((1u64 << qps_log2).into()),
             sq_bells: SyncFifo::new_with_reserve(BELLS_LOG2, reserve),
             rq_bells: SyncFifo::new_with_reserve(BELLS_LOG2, reserve),
             cq_bells: SyncFifo::new_with_reserve(BELLS_LOG2, reserve),
@@ -137,6 +153,7 @@ impl BellGate {
             qp_pages: Ram::new(qps_log2),
             cq_pages: Ram::new(cqs_log2),
             eq_pages: Ram::new(eqs_log2),
+            srq_pages: Ram::new(srqs_log2),
             bells: Delay::new(RAM_LATENCY),
             words: Delay::new(RAM_LATENCY + 1),
             pushes: PushBuffer::default(),
@@ -147,6 +164,7 @@ impl BellGate {
             cfg_sq: DFF::default(),
             cfg_cq: DFF::default(),
             cfg_eq: DFF::default(),
+            cfg_srq: DFF::default(),
             cfg_index: DFF::default(),
             cfg_page: DFF::default(),
             clear_cq: DFF::default(),
@@ -156,6 +174,7 @@ impl BellGate {
             good_rq: DFF::default(),
             good_cq: DFF::default(),
             good_eq: DFF::default(),
+            good_srq: DFF::default(),
             arm: DFF::default(),
             flag: DFF::default(),
             any: DFF::default(),
@@ -166,20 +185,22 @@ impl BellGate {
             no_qp: Signal::default(),
             no_cq: Signal::default(),
             no_eq: Signal::default(),
+            no_srq: Signal::default(),
             for_qp: Signal::default(),
             for_cq: Signal::default(),
             qp_page: Signal::default(),
             cq_page: Signal::default(),
             eq_page: Signal::default(),
+            srq_page: Signal::default(),
             queue: Signal::default(),
         }
     }
 }
 
-/// 16 QPs, 16 CQs and 4 EQs.
+/// 16 QPs, 16 CQs, 4 EQs and 4 SRQs.
 impl Default for BellGate {
     fn default() -> Self {
-        Self::new(4, 4, 2, 8)
+        Self::new(4, 4, 2, 2, 8)
     }
 }
 
@@ -193,6 +214,7 @@ impl Logic for BellGate {
             good_rq,
             good_cq,
             good_eq,
+            good_srq,
             arm,
             flag,
             any,
@@ -202,17 +224,18 @@ impl Logic for BellGate {
             value
         );
         dff_setup!(self, clock, any_sq, page, pushed);
-        dff_setup!(self, clock, cfg_sq, cfg_cq, cfg_eq, cfg_index, cfg_page);
         dff_setup!(self, clock, clear_cq, clear_eq, clear_queue);
+        dff_setup!(self, clock, cfg_sq, cfg_cq, cfg_eq, cfg_srq, cfg_index, cfg_page);
         clock!(
             self, clock, sq_bells, rq_bells, cq_bells, eq_bells, qp_pages, cq_pages, eq_pages,
-            bells, words, pushes
+            srq_pages, bells, words, pushes
         );
 
         // Pages of queues.
         self.cfg_sq.d.next = self.cfg.val().valid & (self.cfg.val().table == table::SQ);
         self.cfg_cq.d.next = self.cfg.val().valid & (self.cfg.val().table == table::CQ);
         self.cfg_eq.d.next = self.cfg.val().valid & (self.cfg.val().table == table::EQ);
+        self.cfg_srq.d.next = self.cfg.val().valid & (self.cfg.val().table == table::SRQ);
         self.cfg_index.d.next = self.cfg.val().index.get_bits::<14>(0);
         self.cfg_page.d.next = self.cfg.val().data.get_bits::<7>(PAGE);
         self.qp_pages.wr_valid.next = self.cfg_sq.q.val();
@@ -224,6 +247,10 @@ impl Logic for BellGate {
         self.eq_pages.wr_valid.next = self.cfg_eq.q.val();
         self.eq_pages.wr_addr.next = bit_cast::<20, 14>(self.cfg_index.q.val());
         self.eq_pages.wr_data.next = self.cfg_page.q.val();
+        self.srq_pages.wr_valid.next = self.cfg_srq.q.val();
+        self.srq_pages.wr_addr.next = bit_cast::<20, 14>(self.cfg_index.q.val());
+        self.srq_pages.wr_data.next = self.cfg_page.q.val();
+        self.srq_pages.rd_addr.next = bit_cast::<20, 14>(self.bell.val().index.get_bits::<14>(0));
         self.eq_pages.rd_addr.next = bit_cast::<20, 14>(self.bell.val().index.get_bits::<14>(0));
         self.qp_pages.rd_addr.next = bit_cast::<20, 14>(self.bell.val().index.get_bits::<14>(0));
         self.cq_pages.rd_addr.next = bit_cast::<20, 14>(self.bell.val().index.get_bits::<14>(0));
@@ -235,22 +262,28 @@ impl Logic for BellGate {
         self.no_qp.next = (self.rings.val().index & self.beyond_qps.val()).any();
         self.no_cq.next = (self.rings.val().index & self.beyond_cqs.val()).any();
         self.no_eq.next = (self.rings.val().index & self.beyond_eqs.val()).any();
+        self.no_srq.next = (self.rings.val().index & self.beyond_srqs.val()).any();
         self.for_qp.next = self.rings.val().sq | self.rings.val().rq;
         self.for_cq.next = self.rings.val().cq | self.rings.val().arm;
         self.qp_page.next = self.qp_pages.rd_data.val() == self.rings.val().page;
         self.cq_page.next = self.cq_pages.rd_data.val() == self.rings.val().page;
         self.eq_page.next = self.eq_pages.rd_data.val() == self.rings.val().page;
+        self.srq_page.next = self.srq_pages.rd_data.val() == self.rings.val().page;
         self.good_sq.d.next = self.rings.val().sq & !self.no_qp.val() & self.qp_page.val();
         self.good_rq.d.next = self.rings.val().rq & !self.no_qp.val() & self.qp_page.val();
         self.good_cq.d.next = self.for_cq.val() & !self.no_cq.val() & self.cq_page.val();
         self.good_eq.d.next = self.rings.val().eq & !self.no_eq.val() & self.eq_page.val();
-        self.any.d.next = self.for_qp.val() | self.for_cq.val() | self.rings.val().eq;
+        self.good_srq.d.next = self.rings.val().srq & !self.no_srq.val() & self.srq_page.val();
+        self.any.d.next =
+            self.for_qp.val() | self.for_cq.val() | self.rings.val().eq | self.rings.val().srq;
         self.any_bad.d.next = (self.for_qp.val() & self.no_qp.val())
             | (self.for_cq.val() & self.no_cq.val())
-            | (self.rings.val().eq & self.no_eq.val());
+            | (self.rings.val().eq & self.no_eq.val())
+            | (self.rings.val().srq & self.no_srq.val());
         self.any_foreign.d.next = (self.for_qp.val() & !self.no_qp.val() & !self.qp_page.val())
             | (self.for_cq.val() & !self.no_cq.val() & !self.cq_page.val())
-            | (self.rings.val().eq & !self.no_eq.val() & !self.eq_page.val());
+            | (self.rings.val().eq & !self.no_eq.val() & !self.eq_page.val())
+            | (self.rings.val().srq & !self.no_srq.val() & !self.srq_page.val());
         self.arm.d.next = self.rings.val().arm;
         self.flag.d.next = self.rings.val().flag;
         self.any_sq.d.next = self.rings.val().sq;
@@ -277,8 +310,11 @@ impl Logic for BellGate {
         self.sq_bells.input.data.next = self.queue.val();
         self.sq_bells.input.data.next.pushed = self.pushes.blocks.val();
         self.sq_bells.input.data.next.place = self.pushes.place.val();
-        self.rq_bells.input.valid.next = self.good_rq.q.val();
+        self.rq_bells.input.valid.next = self.good_rq.q.val() | self.good_srq.q.val();
         self.rq_bells.input.data.next = self.queue.val();
+        if self.good_srq.q.val() {
+            self.rq_bells.input.data.next.qp = self.index.q.val() | self.first_srq.val();
+        }
         self.cq_bells.input.valid.next = self.good_cq.q.val() & self.arm.q.val();
         self.cq_bells.input.data.next.cq = self.index.q.val();
         self.cq_bells.input.data.next.solicited_only = self.flag.q.val();

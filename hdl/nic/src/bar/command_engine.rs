@@ -5,7 +5,7 @@ use super::command_table::{
     command_table, object_number, CHANGES, COUNT, ENTRY_LOG2, MAKES, OBJECT, QUERIES, REMOVES,
     TABLES, TABLE_BITS, TO,
 };
-use super::desc::{CqRecord, MailboxWrite, QpPosition, QpRecord, QueuePosition};
+use super::desc::{CqRecord, MailboxWrite, QpPosition, QpRecord, QueuePosition, SrqPosition};
 use super::entry_check::{EntryCheck, CHECK_LATENCY};
 use super::object_book::ObjectBook;
 use super::object_check::{ObjectCheck, MISSING_LATENCY, OBJECT_LATENCY};
@@ -39,6 +39,7 @@ const CQ: u64 = object_number(Object::Cq);
 const EQ: u64 = object_number(Object::Eq);
 const SET_ASYNC_EQ: u64 = Command::SetAsyncEq as u64;
 const MR: u64 = object_number(Object::Mr);
+const SRQ: u64 = object_number(Object::Srq);
 const AH: u64 = object_number(Object::Ah);
 /// Status register fields.
 const BUSY_BIT: u64 = MailboxState::BUSY.trailing_zeros() as u64;
@@ -89,6 +90,8 @@ pub struct CommandEngine {
     pub cq_position: Signal<In, QueuePosition>,
     /// Where the EQ is.
     pub eq_position: Signal<In, QueuePosition>,
+    /// Where the SRQ is.
+    pub srq_position: Signal<In, SrqPosition>,
     /// What the AH holds.
     pub ah: Signal<In, Bits<ANSWER_BITS>>,
     /// Answer to the last query.
@@ -125,6 +128,7 @@ pub struct CommandEngine {
     leaves: Signal<Local, Bit>,
     queries: Signal<Local, Bit>,
     is_queue: Signal<Local, Bit>,
+    is_srq: Signal<Local, Bit>,
     keeps: Signal<Local, Bit>,
     finish: Signal<Local, Bit>,
     shown: Signal<Local, Bits<8>>,
@@ -145,6 +149,7 @@ impl CommandEngine {
             qp_position: Signal::default(),
             cq_position: Signal::default(),
             eq_position: Signal::default(),
+            srq_position: Signal::default(),
             ah: Signal::default(),
             answer: Signal::default(),
             drained: Signal::default(),
@@ -174,6 +179,7 @@ impl CommandEngine {
             leaves: Signal::default(),
             queries: Signal::default(),
             is_queue: Signal::default(),
+            is_srq: Signal::default(),
             keeps: Signal::default(),
             finish: Signal::default(),
             shown: Signal::default(),
@@ -234,6 +240,7 @@ impl Logic for CommandEngine {
         self.is_queue.next = (self.command.q.val().get_bits::<3>(OBJECT) == CQ)
             | (self.command.q.val().get_bits::<3>(OBJECT) == EQ);
         self.is_qp.next = self.command.q.val().get_bits::<3>(OBJECT) == QP;
+        self.is_srq.next = self.command.q.val().get_bits::<3>(OBJECT) == SRQ;
         self.object_check.opcode.next = self.opcode.q.val();
         self.object_check.command.next = self.command.q.val();
         self.object_check.index.next = self.index.q.val();
@@ -241,6 +248,7 @@ impl Logic for CommandEngine {
         self.object_check.cq_exists.next = self.book.cq.val().exists;
         self.object_check.eq_exists.next = self.book.eq_exists.val();
         self.object_check.mr_exists.next = self.book.mr_exists.val();
+        self.object_check.srq_exists.next = self.book.srq.val().exists;
         self.object_check.ah_exists.next = self.book.ah_exists.val();
 
         // The entry, and the queues that it names.
@@ -251,12 +259,16 @@ impl Logic for CommandEngine {
         self.book.look.next = self.phase.q.val() == Phase::Check;
         self.book.look_cq.next = self.check.cq.val();
         self.book.look_eq.next = self.check.eq.val();
+        self.book.look_srq.next = self.check.srq.val();
         self.object_check.uses_cq.next = self.check.uses_cq.val();
         self.object_check.cq.next = self.check.cq.val();
         self.object_check.uses_eq.next = self.check.uses_eq.val();
         self.object_check.eq.next = self.check.eq.val();
+        self.object_check.uses_srq.next = self.check.uses_srq.val();
+        self.object_check.srq.next = self.check.srq.val();
         self.book.search.next = self.phase.q.val() == Phase::Search;
         self.book.search_eq.next = self.command.q.val().get_bits::<3>(OBJECT) == EQ;
+        self.book.search_srq.next = self.is_srq.val();
         self.drained_seen.d.next = self.drained_seen.q.val() | self.drained.val();
 
         self.finish.next = false;
@@ -303,6 +315,8 @@ impl Logic for CommandEngine {
                     if self.tables.q.val().get_bits::<4>(0) == table::RESPONDER {
                         self.new_qp.d.next.has_recv = self.check.uses_cq.val();
                         self.new_qp.d.next.recv_cq = self.check.cq.val();
+                        self.new_qp.d.next.has_srq = self.check.uses_srq.val();
+                        self.new_qp.d.next.srq = self.check.srq.val();
                     }
                     if self.tables.q.val().get_bits::<4>(0) == table::COMPLETER {
                         self.new_qp.d.next.has_send = self.check.uses_cq.val();
@@ -327,7 +341,7 @@ impl Logic for CommandEngine {
                         self.tables.d.next = self.command.q.val().get_bits::<20>(TABLES);
                         self.block.d.next = 0.into();
                         self.phase.d.next = Phase::Write;
-                        if self.removes.val() & self.is_queue.val() {
+                        if self.removes.val() & (self.is_queue.val() | self.is_srq.val()) {
                             self.phase.d.next = Phase::Search;
                         }
                     }
@@ -376,6 +390,7 @@ impl Logic for CommandEngine {
         self.answers.qp_position.next = self.qp_position.val();
         self.answers.cq_position.next = self.cq_position.val();
         self.answers.eq_position.next = self.eq_position.val();
+        self.answers.srq_position.next = self.srq_position.val();
         self.answers.ah.next = self.ah.val();
         self.answer.next = self.answers.answer.val();
         self.book.new_qp.next = self.new_qp.q.val();
@@ -385,6 +400,7 @@ impl Logic for CommandEngine {
             self.keeps.val() & (self.command.q.val().get_bits::<3>(OBJECT) == CQ);
         self.book.write_eq.next =
             self.keeps.val() & (self.command.q.val().get_bits::<3>(OBJECT) == EQ);
+        self.book.write_srq.next = self.keeps.val() & self.is_srq.val();
         // Of the tables of the port, one names an EQ.
         self.book.write_port.next = self.keeps.val() & (self.opcode.q.val() == SET_ASYNC_EQ);
         self.book.write_mr.next =

@@ -41,6 +41,7 @@ pub const fn object_number(object: Object) -> u64 {
         Object::Cq => 2,
         Object::Mr => 3,
         Object::Eq => 4,
+        Object::Srq => 5,
         Object::Ah => 6,
     }
 }

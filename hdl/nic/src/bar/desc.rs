@@ -1,5 +1,6 @@
 //! What the parts of the register window tell each other.
 
+use ferroce_abi::limits::SRQ_BITS;
 use ferroce_emit::prelude::*;
 
 /// A write to the mailbox or to the command registers, and the command's start.
@@ -32,9 +33,11 @@ pub struct BellWrite {
     pub arm: Bit,
     /// EQ doorbell.
     pub eq: Bit,
+    /// SRQ doorbell.
+    pub srq: Bit,
     /// Doorbell page that it was written to.
     pub page: Bits<7>,
-    /// QP, CQ or EQ index.
+    /// QP, CQ or EQ index, or number of an SRQ.
     pub index: Bits<24>,
     /// SQ doorbells: blocks that were pushed.
     pub pushed: Bits<3>,
@@ -102,9 +105,13 @@ pub struct QpRecord {
     pub has_send: Bit,
     /// That CQ.
     pub send_cq: Bits<14>,
+    /// It takes receive WQEs from an SRQ.
+    pub has_srq: Bit,
+    /// That SRQ.
+    pub srq: Bits<SRQ_BITS>,
 }
 
-/// What the command engine remembers of a CQ.
+/// What the command engine remembers of a CQ or SRQ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct CqRecord {
     /// It exists.
@@ -132,6 +139,17 @@ pub struct QpPosition {
     pub rq_posted: Bits<16>,
     /// RQ index of the next WQE.
     pub rq_next: Bits<16>,
+}
+
+/// Where an SRQ is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct SrqPosition {
+    /// Its limit; 0 when none is armed.
+    pub limit: Bits<16>,
+    /// Producer index.
+    pub posted: Bits<16>,
+    /// Index of the WQE that the next message takes.
+    pub taken: Bits<16>,
 }
 
 /// Where a CQ or EQ is.

@@ -2,8 +2,9 @@
 
 use ferroce_abi::cfg::{
     field_offset, AhCfg, AsyncCfg, BitField, CompleterCfg, CqCfg, EqCfg, MrCfg, ResponderCfg,
-    RingCfg, SenderCfg, IPV4_GID,
+    RingCfg, SenderCfg, SrqLimitCfg, IPV4_GID,
 };
+use ferroce_abi::limits::SRQ_BITS;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::cfg::table;
 
@@ -27,6 +28,10 @@ const DGID_LOW: usize = field_offset(AhCfg::FIELDS, "dgid_low");
 const SGID_INDEX: usize = field_offset(AhCfg::FIELDS, "sgid_index");
 const GID_HIGH: u64 = IPV4_GID.0;
 const GID_MIDDLE: u64 = IPV4_GID.1;
+const SHARED: usize = field_offset(ResponderCfg::FIELDS, "shared");
+const SRQ: usize = field_offset(ResponderCfg::FIELDS, "srq");
+const LIMIT: usize = field_offset(SrqLimitCfg::FIELDS, "limit");
+const LIMIT_EQ: usize = field_offset(SrqLimitCfg::FIELDS, "eq");
 
 /// Every entry that has one begins with the bit that says whether its object works.
 const fn begins_with_its_switch(fields: &[BitField]) -> bool {
@@ -65,6 +70,10 @@ pub struct EntryCheck {
     pub uses_eq: Signal<Out, Bit>,
     /// That EQ.
     pub eq: Signal<Out, Bits<7>>,
+    /// The entry uses an SRQ.
+    pub uses_srq: Signal<Out, Bit>,
+    /// That SRQ.
+    pub srq: Signal<Out, Bits<SRQ_BITS>>,
     /// Vector bits beyond the card's.
     no_vector: Constant<Bits<7>>,
     on: DFF<Bit>,
@@ -76,7 +85,10 @@ pub struct EntryCheck {
     sgid_bad: DFF<Bit>,
     named_cq: DFF<Bits<14>>,
     named_eq: DFF<Bits<7>>,
+    named_srq: DFF<Bits<SRQ_BITS>>,
     has_eq: DFF<Bit>,
+    shared: DFF<Bit>,
+    limited: DFF<Bit>,
     flush: DFF<Bit>,
     is_ring: DFF<Bit>,
     is_object: DFF<Bit>,
@@ -85,11 +97,13 @@ pub struct EntryCheck {
     is_cq: DFF<Bit>,
     is_async: DFF<Bit>,
     is_ah: DFF<Bit>,
+    is_limit: DFF<Bit>,
     is_completer: DFF<Bit>,
     is_responder: DFF<Bit>,
     bad_out: DFF<Bit>,
     uses_cq_out: DFF<Bit>,
     uses_eq_out: DFF<Bit>,
+    uses_srq_out: DFF<Bit>,
     pmtu: Signal<Local, Bits<4>>,
 }
 
@@ -108,6 +122,8 @@ impl EntryCheck {
             cq: Signal::default(),
             uses_eq: Signal::default(),
             eq: Signal::default(),
+            uses_srq: Signal::default(),
+            srq: Signal::default(),
             no_vector: Constant::new((0x7F & !((1u64 << eqs_log2) - 1)).into()),
             on: DFF::default(),
             unaligned: DFF::default(),
@@ -118,7 +134,10 @@ impl EntryCheck {
             sgid_bad: DFF::default(),
             named_cq: DFF::default(),
             named_eq: DFF::default(),
+            named_srq: DFF::default(),
             has_eq: DFF::default(),
+            shared: DFF::default(),
+            limited: DFF::default(),
             flush: DFF::default(),
             is_ring: DFF::default(),
             is_object: DFF::default(),
@@ -127,11 +146,13 @@ impl EntryCheck {
             is_cq: DFF::default(),
             is_async: DFF::default(),
             is_ah: DFF::default(),
+            is_limit: DFF::default(),
             is_completer: DFF::default(),
             is_responder: DFF::default(),
             bad_out: DFF::default(),
             uses_cq_out: DFF::default(),
             uses_eq_out: DFF::default(),
+            uses_srq_out: DFF::default(),
             pmtu: Signal::default(),
         }
     }
@@ -160,20 +181,32 @@ impl Logic for EntryCheck {
             uses_cq_out,
             uses_eq_out
         );
+        dff_setup!(
+            self,
+            clock,
+            named_srq,
+            shared,
+            limited,
+            is_limit,
+            uses_srq_out
+        );
 
         // Which table it is.
         self.is_cq.d.next = self.table.val() == table::CQ;
         self.is_async.d.next = self.table.val() == table::ASYNC;
         self.is_ah.d.next = self.table.val() == table::AH;
+        self.is_limit.d.next = self.table.val() == table::SRQ_LIMIT;
         self.is_eq.d.next = self.table.val() == table::EQ;
         self.is_completer.d.next = self.table.val() == table::COMPLETER;
         self.is_responder.d.next = self.table.val() == table::RESPONDER;
         self.is_ring.d.next = (self.table.val() == table::SQ)
             | (self.table.val() == table::RQ)
             | (self.table.val() == table::CQ)
+            | (self.table.val() == table::SRQ)
             | (self.table.val() == table::EQ);
         self.is_object.d.next = (self.table.val() == table::MR)
             | (self.table.val() == table::CQ)
+            | (self.table.val() == table::SRQ)
             | (self.table.val() == table::AH)
             | (self.table.val() == table::EQ);
         self.is_half.d.next = (self.table.val() == table::SENDER)
@@ -189,7 +222,12 @@ impl Logic for EntryCheck {
         self.named_eq.d.next = self.entry.val().get_bits::<7>(EQ);
         if self.table.val() == table::ASYNC {
             self.named_eq.d.next = self.entry.val().get_bits::<7>(ASYNC_EQ);
+        } else if self.table.val() == table::SRQ_LIMIT {
+            self.named_eq.d.next = self.entry.val().get_bits::<7>(LIMIT_EQ);
         }
+        self.named_srq.d.next = self.entry.val().get_bits::<SRQ_BITS>(SRQ);
+        self.shared.d.next = self.entry.val().get_bit(SHARED);
+        self.limited.d.next = self.entry.val().get_bits::<16>(LIMIT).any();
         self.has_eq.d.next = self.entry.val().get_bit(HAS_EQ);
         self.flush.d.next = self.entry.val().get_bit(FLUSH);
         self.pmtu.next = self.entry.val().get_bits::<4>(SENDER_PMTU);
@@ -219,13 +257,18 @@ impl Logic for EntryCheck {
         self.uses_cq_out.d.next = !self.resets.val()
             & (self.is_responder.q.val()
                 | (self.is_completer.q.val() & (self.on.q.val() | self.flush.q.val())));
-        self.uses_eq_out.d.next =
-            self.on.q.val() & (self.is_async.q.val() | (self.is_cq.q.val() & self.has_eq.q.val()));
+        self.uses_eq_out.d.next = (self.on.q.val()
+            & (self.is_async.q.val() | (self.is_cq.q.val() & self.has_eq.q.val())))
+            | (self.is_limit.q.val() & self.limited.q.val());
+        self.uses_srq_out.d.next =
+            !self.resets.val() & self.is_responder.q.val() & self.shared.q.val();
         self.bad.next = self.bad_out.q.val();
         self.uses_cq.next = self.uses_cq_out.q.val();
         self.uses_eq.next = self.uses_eq_out.q.val();
         self.cq.next = self.named_cq.q.val();
         self.eq.next = self.named_eq.q.val();
+        self.uses_srq.next = self.uses_srq_out.q.val();
+        self.srq.next = self.named_srq.q.val();
     }
 }
 

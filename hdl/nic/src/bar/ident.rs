@@ -22,7 +22,8 @@ pub fn ident(config: &NicConfig) -> Bits<IDENT_BITS> {
                 | regs::feature::INLINE
                 | regs::feature::EVENTS
                 | regs::feature::PAGES
-                | regs::feature::PUSH,
+                | regs::feature::PUSH
+                | regs::feature::SRQ,
         ),
         (regs::NUM_QPS, 1 << config.qps_log2),
         (regs::NUM_CQS, 1 << config.cqs_log2),
@@ -38,6 +39,7 @@ pub fn ident(config: &NicConfig) -> Bits<IDENT_BITS> {
         (regs::CORE_CLOCK, CORE_HZ),
         (regs::MAX_RD_ATOMIC, 0),
         (regs::NUM_EQS, 1 << config.eqs_log2),
+        (regs::NUM_SRQS, 1 << config.srqs_log2),
         (regs::NUM_AHS, 1 << config.ahs_log2),
     ];
     registers

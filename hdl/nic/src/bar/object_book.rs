@@ -2,13 +2,14 @@
 
 use super::desc::{CqRecord, QpRecord};
 use crate::config::NicConfig;
+use ferroce_abi::limits::SRQ_BITS;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::ram::Ram;
 
 /// Cycles from the last look of a search to what it found.
 const SEARCH_TAIL: u64 = 8;
 
-/// A record of every QP, CQ, EQ, memory region and address handle. There are no counts of uses that could go wrong: whether an object is in use is found by a
+/// A record of every QP, CQ, EQ, SRQ, memory region and address handle. There are no counts of uses that could go wrong: whether an object is in use is found by a
 /// search through the records of all that could use it, one a cycle, which only commands that take it away make.
 #[derive(LogicBlock, Module)]
 pub struct ObjectBook {
@@ -18,16 +19,20 @@ pub struct ObjectBook {
     pub index: Signal<In, Bits<14>>,
     /// MR of the command.
     pub mr: Signal<In, Bits<16>>,
-    /// Look at `look_cq` and `look_eq` instead.
+    /// Look at `look_cq`, `look_eq` and `look_srq` instead.
     pub look: Signal<In, Bit>,
     /// CQ to look at.
     pub look_cq: Signal<In, Bits<14>>,
     /// EQ to look at.
     pub look_eq: Signal<In, Bits<7>>,
-    /// Go through all QPs and CQs while this is high, and see whether they use CQ or EQ `index`.
+    /// SRQ to look at.
+    pub look_srq: Signal<In, Bits<SRQ_BITS>>,
+    /// Go through all QPs, CQs and SRQs while this is high, and see whether they use CQ, EQ or SRQ `index`.
     pub search: Signal<In, Bit>,
     /// The search is for an EQ.
     pub search_eq: Signal<In, Bit>,
+    /// The search is for an SRQ.
+    pub search_srq: Signal<In, Bit>,
     /// The search is over.
     pub searched: Signal<Out, Bit>,
     /// It has found a user.
@@ -38,6 +43,8 @@ pub struct ObjectBook {
     pub write_cq: Signal<In, Bit>,
     /// Replace the EQ's record.
     pub write_eq: Signal<In, Bit>,
+    /// Replace the SRQ's record.
+    pub write_srq: Signal<In, Bit>,
     /// Replace the MR's record.
     pub write_mr: Signal<In, Bit>,
     /// Replace the AH's record.
@@ -46,12 +53,14 @@ pub struct ObjectBook {
     pub write_port: Signal<In, Bit>,
     /// The QP's new record.
     pub new_qp: Signal<In, QpRecord>,
-    /// The new record of a CQ; `exists` is that of an EQ, MR or AH too.
+    /// The new record of a CQ or SRQ; `exists` is that of an EQ, MR or AH too.
     pub new_cq: Signal<In, CqRecord>,
     /// Record of the QP, two cycles after its index.
     pub qp: Signal<Out, QpRecord>,
     /// Record of the CQ.
     pub cq: Signal<Out, CqRecord>,
+    /// Record of the SRQ.
+    pub srq: Signal<Out, CqRecord>,
     /// The EQ exists.
     pub eq_exists: Signal<Out, Bit>,
     /// The MR exists.
@@ -63,6 +72,7 @@ pub struct ObjectBook {
     qps: Ram<QpRecord>,
     cqs: Ram<CqRecord>,
     eqs: Ram<Bit>,
+    srqs: Ram<CqRecord>,
     mrs: Ram<Bit>,
     ahs: Ram<Bit>,
     count: DFF<Bits<16>>,
@@ -71,6 +81,8 @@ pub struct ObjectBook {
     by_recv: DFF<Bit>,
     by_send: DFF<Bit>,
     by_cq: DFF<Bit>,
+    by_srq: DFF<Bit>,
+    by_taker: DFF<Bit>,
     by_port: DFF<Bit>,
     port_has_eq: DFF<Bit>,
     port_eq: DFF<Bits<7>>,
@@ -82,6 +94,7 @@ impl ObjectBook {
     /// For the tables of such a card.
     #[must_use]
     pub fn new(config: &NicConfig) -> Self {
+        // There are not more SRQs than QPs.
         let end = (1 << config.qps_log2.max(config.cqs_log2)) + SEARCH_TAIL;
         Self {
             clock: Signal::default(),
@@ -90,13 +103,16 @@ impl ObjectBook {
             look: Signal::default(),
             look_cq: Signal::default(),
             look_eq: Signal::default(),
+            look_srq: Signal::default(),
             search: Signal::default(),
             search_eq: Signal::default(),
+            search_srq: Signal::default(),
             searched: Signal::default(),
             in_use: Signal::default(),
             write_qp: Signal::default(),
             write_cq: Signal::default(),
             write_eq: Signal::default(),
+            write_srq: Signal::default(),
             write_mr: Signal::default(),
             write_ah: Signal::default(),
             write_port: Signal::default(),
@@ -104,6 +120,7 @@ impl ObjectBook {
             new_cq: Signal::default(),
             qp: Signal::default(),
             cq: Signal::default(),
+            srq: Signal::default(),
             eq_exists: Signal::default(),
             mr_exists: Signal::default(),
             ah_exists: Signal::default(),
@@ -111,6 +128,7 @@ impl ObjectBook {
             qps: Ram::new(config.qps_log2),
             cqs: Ram::new(config.cqs_log2),
             eqs: Ram::new(config.eqs_log2),
+            srqs: Ram::new(config.srqs_log2),
             mrs: Ram::new(config.mrs_log2),
             ahs: Ram::new(config.ahs_log2),
             count: DFF::default(),
@@ -119,6 +137,8 @@ impl ObjectBook {
             by_recv: DFF::default(),
             by_send: DFF::default(),
             by_cq: DFF::default(),
+            by_srq: DFF::default(),
+            by_taker: DFF::default(),
             by_port: DFF::default(),
             port_has_eq: DFF::default(),
             port_eq: DFF::default(),
@@ -139,6 +159,7 @@ impl Logic for ObjectBook {
     #[kernel]
     fn update(&mut self) {
         dff_setup!(self, clock, count, valid1, valid2, by_recv, by_send, by_cq, found, over);
+        dff_setup!(self, clock, by_srq, by_taker);
         dff_setup!(self, clock, by_port, port_has_eq, port_eq);
         if self.write_port.val() {
             self.port_has_eq.d.next = self.new_cq.val().has_eq;
@@ -146,13 +167,16 @@ impl Logic for ObjectBook {
         }
         self.by_port.d.next = self.port_has_eq.q.val()
             & (bit_cast::<14, 7>(self.port_eq.q.val()) == self.index.val());
-        clock!(self, clock, qps, cqs, eqs, mrs, ahs);
+        clock!(self, clock, qps, cqs, eqs, srqs, mrs, ahs);
         self.qps.wr_valid.next = self.write_qp.val();
         self.qps.wr_addr.next = bit_cast::<20, 14>(self.index.val());
         self.qps.wr_data.next = self.new_qp.val();
         self.cqs.wr_valid.next = self.write_cq.val();
         self.cqs.wr_addr.next = bit_cast::<20, 14>(self.index.val());
         self.cqs.wr_data.next = self.new_cq.val();
+        self.srqs.wr_valid.next = self.write_srq.val();
+        self.srqs.wr_addr.next = bit_cast::<20, 14>(self.index.val());
+        self.srqs.wr_data.next = self.new_cq.val();
         self.eqs.wr_valid.next = self.write_eq.val();
         self.eqs.wr_addr.next = bit_cast::<20, 14>(self.index.val());
         self.eqs.wr_data.next = self.new_cq.val().exists;
@@ -166,17 +190,21 @@ impl Logic for ObjectBook {
         self.qps.rd_addr.next = bit_cast::<20, 14>(self.index.val());
         self.cqs.rd_addr.next = bit_cast::<20, 14>(self.index.val());
         self.eqs.rd_addr.next = bit_cast::<20, 14>(self.index.val());
+        self.srqs.rd_addr.next = bit_cast::<20, 14>(self.index.val());
         self.mrs.rd_addr.next = bit_cast::<20, 16>(self.mr.val());
         self.ahs.rd_addr.next = bit_cast::<20, 14>(self.index.val());
         if self.search.val() {
             self.qps.rd_addr.next = bit_cast::<20, 16>(self.count.q.val());
             self.cqs.rd_addr.next = bit_cast::<20, 16>(self.count.q.val());
+            self.srqs.rd_addr.next = bit_cast::<20, 16>(self.count.q.val());
         } else if self.look.val() {
             self.cqs.rd_addr.next = bit_cast::<20, 14>(self.look_cq.val());
             self.eqs.rd_addr.next = bit_cast::<20, 7>(self.look_eq.val());
+            self.srqs.rd_addr.next = bit_cast::<20, SRQ_BITS>(self.look_srq.val());
         }
         self.qp.next = self.qps.rd_data.val();
         self.cq.next = self.cqs.rd_data.val();
+        self.srq.next = self.srqs.rd_data.val();
         self.eq_exists.next = self.eqs.rd_data.val();
         self.mr_exists.next = self.mrs.rd_data.val();
         self.ah_exists.next = self.ahs.rd_data.val();
@@ -189,8 +217,12 @@ impl Logic for ObjectBook {
             self.count.d.next = self.count.q.val() + 1;
             self.over.d.next = self.over.q.val() | (self.count.q.val() == self.end.val());
             self.found.d.next = self.found.q.val()
-                | (self.search_eq.val() & (self.by_cq.q.val() | self.by_port.q.val()))
-                | (!self.search_eq.val() & (self.by_recv.q.val() | self.by_send.q.val()));
+                | (self.search_eq.val()
+                    & (self.by_cq.q.val() | self.by_srq.q.val() | self.by_port.q.val()))
+                | (self.search_srq.val() & self.by_taker.q.val())
+                | (!self.search_eq.val()
+                    & !self.search_srq.val()
+                    & (self.by_recv.q.val() | self.by_send.q.val()));
         }
         self.valid1.d.next = self.search.val();
         self.valid2.d.next = self.valid1.q.val();
@@ -204,6 +236,13 @@ impl Logic for ObjectBook {
             & self.cqs.rd_data.val().exists
             & self.cqs.rd_data.val().has_eq
             & (bit_cast::<14, 7>(self.cqs.rd_data.val().eq) == self.index.val());
+        self.by_srq.d.next = self.valid2.q.val()
+            & self.srqs.rd_data.val().exists
+            & self.srqs.rd_data.val().has_eq
+            & (bit_cast::<14, 7>(self.srqs.rd_data.val().eq) == self.index.val());
+        self.by_taker.d.next = self.valid2.q.val()
+            & self.qps.rd_data.val().has_srq
+            & (bit_cast::<14, SRQ_BITS>(self.qps.rd_data.val().srq) == self.index.val());
         self.searched.next = self.over.q.val();
         self.in_use.next = self.found.q.val();
     }

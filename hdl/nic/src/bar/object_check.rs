@@ -4,6 +4,7 @@ use super::command_table::{
     object_number, CHANGES, FROM, KNOWN, MAKES, OBJECT, OPCODES, QUERIES, REMOVES,
 };
 use crate::config::NicConfig;
+use ferroce_abi::limits::SRQ_BITS;
 use ferroce_abi::mailbox::{CommandStatus, Object};
 use ferroce_emit::prelude::*;
 
@@ -22,6 +23,7 @@ const PORT: u64 = object_number(Object::Port);
 const QP: u64 = object_number(Object::Qp);
 const CQ: u64 = object_number(Object::Cq);
 const EQ: u64 = object_number(Object::Eq);
+const SRQ: u64 = object_number(Object::Srq);
 const AH: u64 = object_number(Object::Ah);
 
 /// Opcode, index, QP state, and whether the object exists, in this order; and whether the queues that an entry names exist. What goes in stands still.
@@ -43,6 +45,8 @@ pub struct ObjectCheck {
     pub eq_exists: Signal<In, Bit>,
     /// The MR exists.
     pub mr_exists: Signal<In, Bit>,
+    /// The SRQ that was looked at exists.
+    pub srq_exists: Signal<In, Bit>,
     /// The AH exists.
     pub ah_exists: Signal<In, Bit>,
     /// How the command must end; 0 if it may begin.
@@ -55,6 +59,10 @@ pub struct ObjectCheck {
     pub uses_eq: Signal<In, Bit>,
     /// That EQ.
     pub eq: Signal<In, Bits<7>>,
+    /// The entry uses an SRQ.
+    pub uses_srq: Signal<In, Bit>,
+    /// That SRQ.
+    pub srq: Signal<In, Bits<SRQ_BITS>>,
     /// A queue that it uses does not exist.
     pub missing: Signal<Out, Bit>,
     /// Object bits beyond the tables.
@@ -62,6 +70,7 @@ pub struct ObjectCheck {
     beyond_cqs: Constant<Bits<32>>,
     beyond_eqs: Constant<Bits<32>>,
     beyond_mrs: Constant<Bits<32>>,
+    beyond_srqs: Constant<Bits<32>>,
     beyond_ahs: Constant<Bits<32>>,
     opcode_known: DFF<Bit>,
     not_port: DFF<Bit>,
@@ -69,6 +78,7 @@ pub struct ObjectCheck {
     no_cq: DFF<Bit>,
     no_eq: DFF<Bit>,
     no_mr: DFF<Bit>,
+    no_srq: DFF<Bit>,
     no_ah: DFF<Bit>,
     index_bad: DFF<Bit>,
     state_good: DFF<Bit>,
@@ -76,6 +86,7 @@ pub struct ObjectCheck {
     code_out: DFF<Bits<8>>,
     cq_beyond: DFF<Bit>,
     eq_beyond: DFF<Bit>,
+    srq_beyond: DFF<Bit>,
     missing_out: DFF<Bit>,
     kind: Signal<Local, Bits<3>>,
     needs: Signal<Local, Bit>,
@@ -95,17 +106,21 @@ impl ObjectCheck {
             cq_exists: Signal::default(),
             eq_exists: Signal::default(),
             mr_exists: Signal::default(),
+            srq_exists: Signal::default(),
             ah_exists: Signal::default(),
             code: Signal::default(),
             uses_cq: Signal::default(),
             cq: Signal::default(),
             uses_eq: Signal::default(),
             eq: Signal::default(),
+            uses_srq: Signal::default(),
+            srq: Signal::default(),
             missing: Signal::default(),
             beyond_qps: beyond(config.qps_log2),
             beyond_cqs: beyond(config.cqs_log2),
             beyond_eqs: beyond(config.eqs_log2),
             beyond_mrs: beyond(config.mrs_log2),
+            beyond_srqs: beyond(config.srqs_log2),
             beyond_ahs: beyond(config.ahs_log2),
             opcode_known: DFF::default(),
             not_port: DFF::default(),
@@ -113,6 +128,7 @@ impl ObjectCheck {
             no_cq: DFF::default(),
             no_eq: DFF::default(),
             no_mr: DFF::default(),
+            no_srq: DFF::default(),
             no_ah: DFF::default(),
             index_bad: DFF::default(),
             state_good: DFF::default(),
@@ -120,6 +136,7 @@ impl ObjectCheck {
             code_out: DFF::default(),
             cq_beyond: DFF::default(),
             eq_beyond: DFF::default(),
+            srq_beyond: DFF::default(),
             missing_out: DFF::default(),
             kind: Signal::default(),
             needs: Signal::default(),
@@ -146,13 +163,14 @@ impl Logic for ObjectCheck {
             no_cq,
             no_eq,
             no_mr,
+            no_srq,
             no_ah,
             index_bad,
             state_good,
             exists,
             code_out
         );
-        dff_setup!(self, clock, cq_beyond, eq_beyond, missing_out);
+        dff_setup!(self, clock, cq_beyond, eq_beyond, srq_beyond, missing_out);
 
         // Each in the cycle after the one that it depends on.
         self.kind.next = self.command.val().get_bits::<3>(OBJECT);
@@ -161,6 +179,8 @@ impl Logic for ObjectCheck {
             self.exists.d.next = self.cq_exists.val();
         } else if self.kind.val() == EQ {
             self.exists.d.next = self.eq_exists.val();
+        } else if self.kind.val() == SRQ {
+            self.exists.d.next = self.srq_exists.val();
         } else if self.kind.val() == AH {
             self.exists.d.next = self.ah_exists.val();
         }
@@ -171,6 +191,7 @@ impl Logic for ObjectCheck {
         self.no_cq.d.next = (self.index.val() & self.beyond_cqs.val()).any();
         self.no_eq.d.next = (self.index.val() & self.beyond_eqs.val()).any();
         self.no_mr.d.next = (self.index.val() & self.beyond_mrs.val()).any();
+        self.no_srq.d.next = (self.index.val() & self.beyond_srqs.val()).any();
         self.no_ah.d.next = (self.index.val() & self.beyond_ahs.val()).any();
         self.index_bad.d.next = self.no_mr.q.val();
         if self.kind.val() == PORT {
@@ -181,6 +202,8 @@ impl Logic for ObjectCheck {
             self.index_bad.d.next = self.no_cq.q.val();
         } else if self.kind.val() == EQ {
             self.index_bad.d.next = self.no_eq.q.val();
+        } else if self.kind.val() == SRQ {
+            self.index_bad.d.next = self.no_srq.q.val();
         } else if self.kind.val() == AH {
             self.index_bad.d.next = self.no_ah.q.val();
         }
@@ -211,9 +234,12 @@ impl Logic for ObjectCheck {
 
         self.cq_beyond.d.next = (self.cq.val() & self.beyond_cqs.val().get_bits::<14>(0)).any();
         self.eq_beyond.d.next = (self.eq.val() & self.beyond_eqs.val().get_bits::<7>(0)).any();
+        self.srq_beyond.d.next =
+            (self.srq.val() & self.beyond_srqs.val().get_bits::<SRQ_BITS>(0)).any();
         self.missing_out.d.next = (self.uses_cq.val()
             & (!self.cq_exists.val() | self.cq_beyond.q.val()))
-            | (self.uses_eq.val() & (!self.eq_exists.val() | self.eq_beyond.q.val()));
+            | (self.uses_eq.val() & (!self.eq_exists.val() | self.eq_beyond.q.val()))
+            | (self.uses_srq.val() & (!self.srq_exists.val() | self.srq_beyond.q.val()));
         self.missing.next = self.missing_out.q.val();
     }
 }

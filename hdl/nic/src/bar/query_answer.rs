@@ -1,8 +1,9 @@
 //! What queries answer.
 
 use super::command_table::object_number;
-use super::desc::{CqRecord, QpPosition, QpRecord, QueuePosition};
-use ferroce_abi::cfg::{field_offset, BitField, QpInfo, QueueInfo};
+use super::desc::{CqRecord, QpPosition, QpRecord, QueuePosition, SrqPosition};
+use ferroce_abi::cfg::{field_offset, BitField, QpInfo, QueueInfo, SrqInfo};
+use ferroce_abi::limits::SRQ_BITS;
 use ferroce_abi::mailbox::Object;
 use ferroce_emit::prelude::*;
 
@@ -10,12 +11,16 @@ const QP: u64 = object_number(Object::Qp);
 const CQ: u64 = object_number(Object::Cq);
 const EQ: u64 = object_number(Object::Eq);
 const AH: u64 = object_number(Object::Ah);
+const SRQ: u64 = object_number(Object::Srq);
 
 const fn qp(name: &str) -> u64 {
     field_offset(QpInfo::FIELDS, name) as u64
 }
 const fn queue(name: &str) -> u64 {
     field_offset(QueueInfo::FIELDS, name) as u64
+}
+const fn srq(name: &str) -> u64 {
+    field_offset(SrqInfo::FIELDS, name) as u64
 }
 const fn bits_of(fields: &[BitField]) -> usize {
     fields[fields.len() - 1].offset + fields[fields.len() - 1].width
@@ -32,6 +37,11 @@ const QP_SQ_BEGUN: u64 = qp("sq_begun");
 const QP_SQ_OLDEST: u64 = qp("sq_oldest");
 const QP_RQ_POSTED: u64 = qp("rq_posted");
 const QP_RQ_NEXT: u64 = qp("rq_next");
+const QP_HAS_SRQ: u64 = qp("has_srq");
+const QP_SRQ: u64 = qp("srq");
+const SRQ_LIMIT: u64 = srq("limit");
+const SRQ_POSTED: u64 = srq("posted");
+const SRQ_NEXT: u64 = srq("next");
 const QUEUE_LOST: u64 = queue("lost");
 const QUEUE_ARMED: u64 = queue("armed");
 const QUEUE_PRODUCER: u64 = queue("producer");
@@ -42,6 +52,7 @@ const QUEUE_EQ: u64 = queue("eq");
 pub const ANSWER_BITS: usize = 256;
 const _: () = assert!(bits_of(QpInfo::FIELDS) <= ANSWER_BITS);
 const _: () = assert!(bits_of(QueueInfo::FIELDS) <= ANSWER_BITS);
+const _: () = assert!(bits_of(SrqInfo::FIELDS) <= ANSWER_BITS);
 
 /// Lays the answer out and keeps it until the next one.
 #[derive(LogicBlock, Module, Default)]
@@ -64,6 +75,8 @@ pub struct QueryAnswer {
     pub eq_position: Signal<In, QueuePosition>,
     /// What the AH holds.
     pub ah: Signal<In, Bits<ANSWER_BITS>>,
+    /// Where the SRQ is.
+    pub srq_position: Signal<In, SrqPosition>,
     /// The answer.
     pub answer: Signal<Out, Bits<ANSWER_BITS>>,
     kept: DFF<Bits<ANSWER_BITS>>,
@@ -92,7 +105,14 @@ impl Logic for QueryAnswer {
                     | (bit_cast::<256, 16>(self.qp_position.val().sq_begun) << QP_SQ_BEGUN)
                     | (bit_cast::<256, 16>(self.qp_position.val().sq_oldest) << QP_SQ_OLDEST)
                     | (bit_cast::<256, 16>(self.qp_position.val().rq_posted) << QP_RQ_POSTED)
-                    | (bit_cast::<256, 16>(self.qp_position.val().rq_next) << QP_RQ_NEXT);
+                    | (bit_cast::<256, 16>(self.qp_position.val().rq_next) << QP_RQ_NEXT)
+                    | (bit_cast::<256, 1>(self.qp.val().has_srq.into()) << QP_HAS_SRQ)
+                    | (bit_cast::<256, SRQ_BITS>(self.qp.val().srq) << QP_SRQ);
+            } else if self.object.val() == SRQ {
+                self.kept.d.next = (bit_cast::<256, 16>(self.srq_position.val().limit)
+                    << SRQ_LIMIT)
+                    | (bit_cast::<256, 16>(self.srq_position.val().posted) << SRQ_POSTED)
+                    | (bit_cast::<256, 16>(self.srq_position.val().taken) << SRQ_NEXT);
             } else if (self.object.val() == CQ) | (self.object.val() == EQ) {
                 self.kept.d.next = (bit_cast::<256, 1>(self.queue.val().lost.into()) << QUEUE_LOST)
                     | (bit_cast::<256, 1>(self.queue.val().armed.into()) << QUEUE_ARMED)

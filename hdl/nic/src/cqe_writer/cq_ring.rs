@@ -38,7 +38,7 @@ pub struct CqRing {
     pub seen: Signal<In, QueueSeen>,
     /// Wishes for events. They wait while there is no room for their events.
     pub wish: StreamIn<KeptBell>,
-    /// Completions.
+    /// Completions, and the marks behind a QP's last one, which become events.
     pub job: StreamIn<CqeJob>,
     /// Completions may be taken: there is room for the CQE and its event.
     pub open: Signal<In, Bit>,
@@ -230,6 +230,8 @@ impl Logic for CqRing {
         self.event.d.next.restart = self.restart.q.val();
         self.event.d.next.enabled = self.restart_enabled.q.val();
         self.event.d.next.job = self.job.data.val();
+        self.event.d.next.last =
+            self.job.data.val().last & !self.arms.val() & !self.restart.q.val();
         self.event.d.next.cq = self.job.data.val().cq;
         if self.restart.q.val() {
             self.event.d.next.cq = self.restart_cq.q.val();
@@ -295,8 +297,10 @@ impl Logic for CqRing {
             & !self.s1_state.q.val().overrun
             & !self.s1_unknown.q.val()
             & !self.full.val();
-        self.is_job.next =
-            self.s1_valid.q.val() & !self.s1_event.q.val().restart & !self.s1_event.q.val().arm;
+        self.is_job.next = self.s1_valid.q.val()
+            & !self.s1_event.q.val().restart
+            & !self.s1_event.q.val().arm
+            & !self.s1_event.q.val().last;
         // The host is up to the ring's size behind, never ahead.
         self.due.next = self.s1_unseen.q.val();
         if self.s1_event.q.val().solicited_only {
@@ -320,6 +324,8 @@ impl Logic for CqRing {
             self.next.next.armed = !self.due.val();
             self.next.next.solicited_only = self.s1_event.q.val().solicited_only
                 & (!self.s1_state.q.val().armed | self.s1_state.q.val().solicited_only);
+        } else if self.s1_event.q.val().last {
+            self.next.next = self.s1_state.q.val();
         } else if self.accept.val() {
             self.next.next.producer = self.s1_next.q.val();
             self.next.next.armed = self.s1_state.q.val().armed & !self.wanted.val();
@@ -353,6 +359,7 @@ impl Logic for CqRing {
                     & self.s1_event.q.val().arm
                     & self.s1_state.q.val().enabled
                     & self.due.val()));
+        self.out_place.d.next.last = self.s1_valid.q.val() & self.s1_event.q.val().last;
         self.out_place.d.next.gone =
             self.s1_valid.q.val() & self.s1_event.q.val().restart & !self.s1_event.q.val().enabled;
         // A queue that is taken away has no size any more and looks full: it loses nothing by that.

@@ -25,6 +25,8 @@ pub struct CqeWrite {
     pub event: Bit,
     /// The CQ is gone: nothing for it comes behind this.
     pub gone: Bit,
+    /// The last completion of a QP with an SRQ is before this.
+    pub last: Bit,
     /// It is an overrun.
     pub overrun: Bit,
     /// EQ of the event.
@@ -91,8 +93,10 @@ impl Logic for CqeFormat {
     fn update(&mut self) {
         dff_setup!(self, clock, s1_valid, s1_high, s1_low, s1_place, s2_valid, s2_write);
         clock!(self, clock, writes);
-        self.s1_valid.d.next =
-            self.place.val().write | self.place.val().event | self.place.val().gone;
+        self.s1_valid.d.next = self.place.val().write
+            | self.place.val().event
+            | self.place.val().gone
+            | self.place.val().last;
         self.s1_high.d.next = self.place.val().base.get_bits::<32>(32);
         self.s1_low.d.next = bit_cast::<33, 32>(self.place.val().base.get_bits::<32>(0))
             + (bit_cast::<33, 15>(self.place.val().slot) << CQE_LOG2);
@@ -109,6 +113,7 @@ impl Logic for CqeFormat {
         self.s2_write.d.next.write = self.s1_place.q.val().write;
         self.s2_write.d.next.event = self.s1_place.q.val().event;
         self.s2_write.d.next.gone = self.s1_place.q.val().gone;
+        self.s2_write.d.next.last = self.s1_place.q.val().last;
         self.s2_write.d.next.overrun = self.s1_place.q.val().overrun;
         self.s2_write.d.next.eq = self.s1_place.q.val().eq;
         self.s2_write.d.next.cq = self.s1_place.q.val().cq;

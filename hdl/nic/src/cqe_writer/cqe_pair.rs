@@ -30,6 +30,7 @@ const PHASE: u64 = 8 * cqe::PHASE as u64;
 
 const COMPLETION: u64 = EventKind::Completion as u64;
 const OVERRUN: u64 = EventKind::CqOverrun as u64;
+const LAST: u64 = EventKind::QpLastWqe as u64;
 
 /// Lays out the 32 bytes of a CQE. A lone one is in both halves of the beat, since bytes outside the write are ignored.
 ///
@@ -138,14 +139,20 @@ impl Logic for CqePair {
         if self.free.val() {
             self.out_valid.d.next = self.next_valid.q.val() | self.input.valid.val();
             self.out_write.d.next = self.first.val().write;
-            self.out_event.d.next = self.last.val().event | self.last.val().gone;
+            self.out_event.d.next =
+                self.last.val().event | self.last.val().gone | self.last.val().last;
             self.out_job.d.next.kind = COMPLETION.into();
             if self.last.val().overrun {
                 self.out_job.d.next.kind = OVERRUN.into();
             } else if self.last.val().gone {
                 self.out_job.d.next.kind = QUEUE_GONE.into();
+            } else if self.last.val().last {
+                self.out_job.d.next.kind = LAST.into();
             }
             self.out_job.d.next.index = self.last.val().cq;
+            if self.last.val().last {
+                self.out_job.d.next.index = self.last.val().job.qp;
+            }
             self.out_job.d.next.eq = self.last.val().eq;
             self.out_beat.d.next.data = bit_cast::<512, 256>(self.low.val())
                 | (bit_cast::<512, 256>(self.high.val()) << 256);

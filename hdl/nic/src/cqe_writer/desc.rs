@@ -33,7 +33,7 @@ pub struct CqPlan {
     pub eq: Bits<7>,
 }
 
-/// A completion for a CQ, its configuration, or a wish for an event.
+/// A completion for a CQ, the mark behind a QP's last one, the CQ's configuration, or a wish for an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct CqEvent {
     /// The CQ is made anew or, unless `enabled`, taken away.
@@ -44,6 +44,8 @@ pub struct CqEvent {
     pub arm: Bit,
     /// Only for a solicited or failed completion.
     pub solicited_only: Bit,
+    /// The mark.
+    pub last: Bit,
     /// CQ index.
     pub cq: Bits<14>,
     /// The completion.
@@ -59,6 +61,8 @@ pub struct CqePlace {
     pub event: Bit,
     /// The CQ is gone: nothing for it comes behind this.
     pub gone: Bit,
+    /// The last completion of a QP with an SRQ is before this.
+    pub last: Bit,
     /// The event: the CQ was full; else it has a completion that it was armed for.
     pub overrun: Bit,
     /// EQ of the event.

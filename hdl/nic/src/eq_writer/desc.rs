@@ -10,7 +10,7 @@ pub const QUEUE_GONE: u64 = 0;
 pub struct EventJob {
     /// EQE kind, or [`QUEUE_GONE`].
     pub kind: Bits<8>,
-    /// CQ or QP index.
+    /// CQ index, QPN or SRQ number.
     pub index: Bits<14>,
     /// EQ.
     pub eq: Bits<7>,

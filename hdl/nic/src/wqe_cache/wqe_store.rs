@@ -115,6 +115,12 @@ impl WqeStore {
     /// `2^qps_log2` queues with a window of `2^window_log2` WQEs.
     #[must_use]
     pub fn new(qps_log2: usize, window_log2: usize) -> Self {
+        Self::with_queues(1 << qps_log2, window_log2)
+    }
+
+    /// Any number of queues, at least 2.
+    #[must_use]
+    pub fn with_queues(queues: usize, window_log2: usize) -> Self {
         Self {
             clock: Signal::default(),
             burst_valid: Signal::default(),
@@ -129,8 +135,8 @@ impl WqeStore {
             data: Signal::default(),
             window_log2: Constant::new((window_log2 as u64).into()),
             slot_mask: Constant::new(((1u64 << window_log2) - 1).into()),
-            slots: Ram::new(qps_log2 + window_log2),
-            windows: Ram::new(qps_log2),
+            slots: Ram::with_words(queues << window_log2),
+            windows: Ram::new(queues.next_power_of_two().ilog2() as usize),
             indices: Delay::new(RAM_LATENCY),
             slot_data: Delay::new(2),
             bursts: Lutram::new(TAGS_LOG2),

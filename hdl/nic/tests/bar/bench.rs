@@ -4,7 +4,7 @@ use crate::common::{connected, settle};
 use ferroce_abi::mailbox::{Command, CommandStatus, MailboxState};
 use ferroce_abi::regs;
 use ferroce_emit::harness::random;
-use ferroce_nic::bar::desc::{QpPosition, QueuePosition};
+use ferroce_nic::bar::desc::{QpPosition, QueuePosition, SrqPosition};
 use ferroce_nic::bar::Bar;
 use ferroce_nic::NicConfig;
 use ferroce_rtl::desc::bar::{BarReq, CqBell, EqBell, QueueBell, QueueSeen};
@@ -97,6 +97,11 @@ impl Bench {
         };
         uut.cq_position.next = queue_position(uut.asked.val().to_u64());
         uut.eq_position.next = queue_position(uut.asked.val().to_u64() + 100);
+        uut.srq_position.next = SrqPosition {
+            limit: 0x8765.into(),
+            posted: (uut.asked.val().to_u64() + 200).into(),
+            taken: 0xFFFE.into(),
+        };
         uut.drained.next = self.drain == Some(0);
         self.drain = self.drain.and_then(|cycles| cycles.checked_sub(1));
         uut.clock.next = false.into();

@@ -1,7 +1,7 @@
 //! Commands: what they write, and when they are refused.
 
 use crate::bench::{mailbox_word, Bench};
-use crate::entries::{good_cq, good_entries, good_eq};
+use crate::entries::{good_cq, good_entries, good_eq, Names};
 use ferroce_abi::cfg::Table;
 use ferroce_abi::mailbox::{Command, CommandStatus, MailboxState, Object, QpState};
 use ferroce_abi::regs;
@@ -20,6 +20,11 @@ fn every_command_writes_its_tables_from_its_blocks() {
         let eq = bench.command(Command::CreateEq, 0, &[good_eq()]);
         let cq = bench.command(Command::CreateCq, CQN, &[good_cq(None)]);
         assert_eq!((eq, cq), (CommandStatus::Ok, CommandStatus::Ok));
+        let srq = good_entries(Command::CreateSrq, Names::of(CQN));
+        assert_eq!(
+            bench.command(Command::CreateSrq, 1, &srq),
+            CommandStatus::Ok
+        );
         for command in Command::ALL.into_iter().filter(|c| !c.queries()) {
             let object = match command.object() {
                 Object::Port => 0,
@@ -27,9 +32,11 @@ fn every_command_writes_its_tables_from_its_blocks() {
                 Object::Cq => 3,
                 Object::Eq => 1,
                 Object::Mr => 15,
+                Object::Srq if command == Command::ModifySrq => 1,
+                Object::Srq => 2,
                 Object::Ah => 7,
             };
-            let entries = good_entries(command, CQN, 0);
+            let entries = good_entries(command, Names::of(CQN));
             bench.fill(&entries);
             bench.cfg.clear();
             let status = bench.execute(command as u32, object);
@@ -88,7 +95,7 @@ fn a_mailbox_half_keeps_the_other_half() {
 fn refused_commands_change_nothing_and_say_why() {
     on_big_stack(|| {
         let mut bench = Bench::new();
-        for opcode in [0, 18, 31, 32, 33, 0x81, 0xFF] {
+        for opcode in [0, 22, 31, 32, 33, 0x81, 0xFF] {
             assert_eq!(
                 bench.execute(opcode, 0),
                 CommandStatus::BadOpcode,
@@ -101,6 +108,8 @@ fn refused_commands_change_nothing_and_say_why() {
             (Command::DestroyCq, 0x8000_0000),
             (Command::CreateEq, 2),
             (Command::DestroyEq, 0x40),
+            (Command::CreateSrq, 4),
+            (Command::ModifySrq, 0x100),
             (Command::RegMr, 16),
             (Command::DeregMr, 0xFFFF_FFFF),
             (Command::CreateAh, 8),
@@ -132,7 +141,7 @@ fn qp_states_follow_the_state_machine() {
             let command = commands[bench.rng.gen_range(0..commands.len())];
             let qp = bench.rng.gen_range(0..3_u32);
             bench.cfg.clear();
-            let status = bench.command(command, qp, &good_entries(command, CQN, 0));
+            let status = bench.command(command, qp, &good_entries(command, Names::of(CQN)));
             let state = &mut states[qp as usize];
             if command.from().contains(state) {
                 assert_eq!(status, CommandStatus::Ok, "{command:?} in {state:?}");

@@ -2,7 +2,7 @@
 
 use ferroce_abi::cfg::{
     AhCfg, AsyncCfg, AvCfg, CompleterCfg, CqCfg, EqCfg, MrCfg, PortCfg, ResponderCfg, RingCfg,
-    SenderCfg, Table,
+    SenderCfg, SrqLimitCfg, Table,
 };
 use ferroce_abi::mailbox::{Command, QpState};
 use std::net::Ipv4Addr;
@@ -33,12 +33,35 @@ pub fn good_eq() -> Entry {
     entry.to_bits().expect("fits")
 }
 
-/// Entries of a command that uses this CQ and this EQ.
-pub fn good_entries(command: Command, cq: u32, eq: u8) -> Vec<Entry> {
+/// Queues that a command's entries name.
+#[derive(Clone, Copy, Debug)]
+pub struct Names {
+    pub cq: u32,
+    pub eq: u32,
+    pub srq: u32,
+    /// The QP takes its receive WQEs from the SRQ; the SRQ's limit is not 0.
+    pub shared: bool,
+}
+
+impl Names {
+    /// This CQ, EQ 0, and no SRQ.
+    pub fn of(cq: u32) -> Self {
+        Self {
+            cq,
+            eq: 0,
+            srq: 0,
+            shared: false,
+        }
+    }
+}
+
+/// Entries of a command that uses these queues.
+pub fn good_entries(command: Command, names: Names) -> Vec<Entry> {
+    let (cq, eq) = (names.cq, names.eq as u8);
     let makes = command.makes() == Some(true);
     let entry = |&table: &Table| {
         let ring = RingCfg {
-            enabled: command.to() == Some(QpState::Init),
+            enabled: makes || command.to() == Some(QpState::Init),
             base: 0xF000,
             log_size: 15,
             page: 0x7F,
@@ -79,10 +102,17 @@ pub fn good_entries(command: Command, cq: u32, eq: u8) -> Vec<Entry> {
                 enabled: command.to() == Some(QpState::Rtr),
                 cq: cq as u16,
                 pmtu: 10,
+                shared: names.shared,
+                srq: names.srq as u16,
                 ..ResponderCfg::default()
             }
             .to_bits(),
-            Table::Sq | Table::Rq => ring.to_bits(),
+            Table::Sq | Table::Rq | Table::Srq => ring.to_bits(),
+            Table::SrqLimit => SrqLimitCfg {
+                limit: u16::from(command == Command::ModifySrq && names.shared) << 15,
+                eq,
+            }
+            .to_bits(),
             Table::Cq if makes => return good_cq(Some(eq)),
             Table::Eq if makes => return good_eq(),
             Table::Mr => MrCfg {

@@ -1,9 +1,9 @@
 //! Random commands, good and bad, against a model that says how each must end.
 
 use crate::bench::Bench;
-use crate::entries::{good_cq, good_entries, Entry};
+use crate::entries::{good_cq, good_entries, Entry, Names};
 use ferroce_abi::cfg::{
-    field_offset, AhCfg, CompleterCfg, EqCfg, QpInfo, QueueInfo, RingCfg, SenderCfg, Table,
+    field_offset, AhCfg, CompleterCfg, EqCfg, QpInfo, QueueInfo, RingCfg, SenderCfg, SrqInfo, Table,
 };
 use ferroce_abi::mailbox::{Command, CommandStatus, MailboxState, Object, QpState};
 use ferroce_emit::on_big_stack;
@@ -15,12 +15,14 @@ const CQS: u32 = 4;
 const EQS: u32 = 2;
 const MRS: u32 = 16;
 const AHS: u32 = 8;
+const SRQS: u32 = 4;
 
-/// CQs of a QP: of receives and of sends.
+/// CQs of a QP, of receives and of sends, and its SRQ.
 #[derive(Clone, Copy, Default)]
 struct Uses {
     recv: Option<u32>,
     send: Option<u32>,
+    srq: Option<u32>,
 }
 
 /// What exists, and what uses it.
@@ -34,6 +36,8 @@ struct Model {
     mrs: Vec<u32>,
     /// Address handles and what they hold.
     ahs: HashMap<u32, Entry>,
+    /// SRQs, and the EQs of their limits.
+    srqs: HashMap<u32, Option<u32>>,
     port: Option<u32>,
 }
 
@@ -47,10 +51,10 @@ impl Model {
         &mut self,
         command: Command,
         object: u32,
-        cq: u32,
-        eq: u32,
+        names: Names,
         spoilt: Option<usize>,
     ) -> CommandStatus {
+        let Names { cq, eq, srq, .. } = names;
         let (limit, exists) = match command.object() {
             Object::Port => (1, true),
             Object::Qp => (QPS, true),
@@ -58,6 +62,7 @@ impl Model {
             Object::Eq => (EQS, self.eqs.contains(&object)),
             Object::Mr => (MRS, self.mrs.contains(&object)),
             Object::Ah => (AHS, self.ahs.contains_key(&object)),
+            Object::Srq => (SRQS, self.srqs.contains_key(&object)),
         };
         if object >= limit {
             return CommandStatus::BadIndex;
@@ -67,24 +72,25 @@ impl Model {
         }
         match command.makes() {
             Some(true) if exists => return CommandStatus::Exists,
-            None if (command.queries() || command.changes()) && !exists => {
-                return CommandStatus::NoObject
-            }
-            Some(false) if !exists => return CommandStatus::NoObject,
+            None | Some(false) if !exists => return CommandStatus::NoObject,
             _ => {}
         }
         let names_cq = matches!(
             command.to(),
             Some(QpState::Init | QpState::Rtr | QpState::Rts | QpState::Err)
         );
-        let names_eq = matches!(command, Command::CreateCq | Command::SetAsyncEq);
-        let missing =
-            names_cq && !self.cqs.contains_key(&cq) || names_eq && !self.eqs.contains(&eq);
+        let names_eq = matches!(command, Command::CreateCq | Command::SetAsyncEq)
+            || command == Command::ModifySrq && names.shared;
+        // Not by the move to RTS, which has no entry of the responder.
+        let names_srq = names.shared && command.to() != Some(QpState::Rts) && names_cq;
+        let missing = names_cq && !self.cqs.contains_key(&cq)
+            || names_eq && !self.eqs.contains(&eq)
+            || names_srq && !self.srqs.contains_key(&srq);
         // Blocks are judged in order.
         let naming = command.tables().iter().position(|table| {
             matches!(
                 table,
-                Table::Responder | Table::Completer | Table::Cq | Table::Async
+                Table::Responder | Table::Completer | Table::Cq | Table::Async | Table::SrqLimit
             )
         });
         if missing && spoilt.is_some() && naming < spoilt {
@@ -102,14 +108,17 @@ impl Model {
                 .values()
                 .any(|uses| uses.recv == Some(object) || uses.send == Some(object)),
             Command::DestroyEq => {
-                self.port == Some(object) || self.cqs.values().any(|&eq| eq == object)
+                self.port == Some(object)
+                    || self.cqs.values().any(|&eq| eq == object)
+                    || self.srqs.values().any(|&eq| eq == Some(object))
             }
+            Command::DestroySrq => self.uses.values().any(|uses| uses.srq == Some(object)),
             _ => false,
         };
         if used {
             return CommandStatus::InUse;
         }
-        self.carry_out(command, object, cq, eq);
+        self.carry_out(command, object, names);
         CommandStatus::Ok
     }
 
@@ -125,9 +134,17 @@ impl Model {
                 let cqs = [(info.has_recv, info.recv_cq), (info.has_send, info.send_cq)]
                     .map(|(has, cq)| has.then_some(u32::from(cq)));
                 assert_eq!(cqs, [uses.recv, uses.send]);
+                assert_eq!(info.has_srq.then_some(u32::from(info.srq)), uses.srq);
                 assert_eq!(
                     (info.sq_psn, u32::from(info.sq_posted), info.rq_next),
                     (0xAB_CDEF, object + 1, 0x8001)
+                );
+            }
+            Command::QuerySrq => {
+                let info = SrqInfo::from_bits(&answer);
+                assert_eq!(
+                    (info.limit, u32::from(info.posted), info.next),
+                    (0x8765, object + 200, 0xFFFE)
                 );
             }
             Command::QueryCq | Command::QueryEq => {
@@ -145,15 +162,17 @@ impl Model {
         }
     }
 
-    fn carry_out(&mut self, command: Command, object: u32, cq: u32, eq: u32) {
+    fn carry_out(&mut self, command: Command, object: u32, names: Names) {
+        let Names { cq, eq, .. } = names;
+        let srq = names.shared.then_some(names.srq);
         if let Some(to) = command.to() {
             self.states.insert(object, to);
             let uses = self.uses.entry(object).or_default();
             match to {
                 QpState::Reset => *uses = Uses::default(),
-                QpState::Init | QpState::Rtr => uses.recv = Some(cq),
+                QpState::Init | QpState::Rtr => (uses.recv, uses.srq) = (Some(cq), srq),
                 QpState::Rts => uses.send = Some(cq),
-                QpState::Err => (uses.recv, uses.send) = (Some(cq), Some(cq)),
+                QpState::Err => (uses.recv, uses.send, uses.srq) = (Some(cq), Some(cq), srq),
             }
         }
         match command {
@@ -164,8 +183,17 @@ impl Model {
             Command::RegMr => self.mrs.push(object),
             Command::DeregMr => self.mrs.retain(|&mr| mr != object),
             Command::SetAsyncEq => self.port = Some(eq),
+            Command::CreateSrq => {
+                self.srqs.insert(object, None);
+            }
+            Command::ModifySrq => {
+                self.srqs.insert(object, names.shared.then_some(eq));
+            }
+            Command::DestroySrq => {
+                self.srqs.remove(&object);
+            }
             Command::CreateAh | Command::ModifyAh => {
-                let entries = good_entries(command, cq, eq as u8);
+                let entries = good_entries(command, names);
                 self.ahs.insert(object, entries[0]);
             }
             Command::DestroyAh => {
@@ -197,13 +225,15 @@ fn spoil(bench: &mut Bench, command: Command, entries: &mut [Entry]) -> Option<u
     let entry = &mut entries[block];
     let on = entry[0] & 1 == 1;
     match command.tables()[block] {
-        Table::Cq | Table::Eq | Table::Mr | Table::Ah if bench.rng.gen_bool(0.3) => flip(entry, 0),
+        Table::Cq | Table::Eq | Table::Mr | Table::Srq | Table::Ah if bench.rng.gen_bool(0.3) => {
+            flip(entry, 0);
+        }
         Table::Eq if on && bench.rng.gen_bool(0.5) => {
             // The card has two vectors.
             let at = field_offset(EqCfg::FIELDS, "vector");
             flip(entry, at + bench.rng.gen_range(1..7));
         }
-        Table::Sq | Table::Rq | Table::Cq | Table::Eq if on => {
+        Table::Sq | Table::Rq | Table::Cq | Table::Eq | Table::Srq if on => {
             if bench.rng.gen_bool(0.5) {
                 let at = field_offset(RingCfg::FIELDS, "base");
                 flip(entry, at + bench.rng.gen_range(0..12));
@@ -237,7 +267,7 @@ fn random_commands_end_as_the_model_says() {
         bench.stall = 0.0;
         let mut model = Model::default();
         let mut ends: HashMap<CommandStatus, usize> = HashMap::new();
-        for number in 0..1_500 {
+        for number in 0..2_000 {
             let command = Command::ALL[bench.rng.gen_range(0..Command::ALL.len())];
             let limit = match command.object() {
                 Object::Port => 1,
@@ -245,15 +275,20 @@ fn random_commands_end_as_the_model_says() {
                 Object::Cq => CQS,
                 Object::Eq => EQS,
                 Object::Mr | Object::Ah => 4,
+                Object::Srq => SRQS,
             };
             let mut object = bench.rng.gen_range(0..limit);
             if bench.rng.gen_bool(0.03) {
                 object += 16 << bench.rng.gen_range(0..20);
             }
             // Beyond the tables too.
-            let cq = bench.rng.gen_range(0..CQS + 1);
-            let eq = bench.rng.gen_range(0..EQS + 1);
-            let mut entries = good_entries(command, cq, eq as u8);
+            let names = Names {
+                cq: bench.rng.gen_range(0..CQS + 1),
+                eq: bench.rng.gen_range(0..EQS + 1),
+                srq: bench.rng.gen_range(0..SRQS + 1),
+                shared: bench.rng.gen(),
+            };
+            let mut entries = good_entries(command, names);
             let spoilt = if bench.rng.gen_bool(0.1) {
                 spoil(&mut bench, command, &mut entries)
             } else {
@@ -261,10 +296,10 @@ fn random_commands_end_as_the_model_says() {
             };
             bench.cfg.clear();
             let status = bench.command(command, object, &entries);
-            let expected = model.run(command, object, cq, eq, spoilt);
+            let expected = model.run(command, object, names, spoilt);
             assert_eq!(
                 status, expected,
-                "{number}: {command:?} of {object}, CQ {cq}, EQ {eq}"
+                "{number}: {command:?} of {object}, {names:?}"
             );
             let writes = if status == CommandStatus::Ok {
                 command.tables().len()

@@ -1,8 +1,8 @@
 //! A doorbell counts only in the page of its queue.
 
 use crate::bench::Bench;
-use crate::entries::good_entries;
-use ferroce_abi::cfg::RingCfg;
+use crate::entries::{good_entries, Names};
+use ferroce_abi::cfg::{RingCfg, Table};
 use ferroce_abi::mailbox::{Command, CommandStatus};
 use ferroce_abi::regs::{self, in_page, CqArm, CqDoorbell, EqDoorbell, QueueDoorbell};
 use ferroce_emit::on_big_stack;
@@ -10,7 +10,7 @@ use ferroce_emit::on_big_stack;
 /// CQ of the QPs.
 const CQN: u32 = 0;
 
-/// Runs a command whose first block is a ring of `page`.
+/// Runs a command, its first ring that of `page`.
 fn ring_command(bench: &mut Bench, command: Command, object: u32, page: u8) {
     let ring = RingCfg {
         enabled: true,
@@ -18,8 +18,10 @@ fn ring_command(bench: &mut Bench, command: Command, object: u32, page: u8) {
         log_size: 4,
         page,
     };
-    let mut entries = good_entries(command, CQN, 0);
-    entries[0] = ring.to_bits().unwrap();
+    let mut entries = good_entries(command, Names::of(CQN));
+    let is_ring = |table: &Table| table.fields().starts_with(RingCfg::FIELDS);
+    let block = command.tables().iter().position(is_ring).unwrap();
+    entries[block] = ring.to_bits().unwrap();
     assert_eq!(bench.command(command, object, &entries), CommandStatus::Ok);
 }
 
@@ -31,6 +33,7 @@ fn only_the_own_page_rings() {
         ring_command(&mut bench, Command::QpResetToInit, 5, 3);
         ring_command(&mut bench, Command::CreateCq, 2, 127);
         ring_command(&mut bench, Command::CreateEq, 1, 64);
+        ring_command(&mut bench, Command::CreateSrq, 2, 31);
         let queue = QueueDoorbell {
             qpn: 5,
             producer: 1,
@@ -53,19 +56,24 @@ fn only_the_own_page_rings() {
         // Each begins at 0.
         assert_eq!(bench.cq_seen, [(u64::from(CQN), 0), (2, 0)]);
         assert_eq!(bench.eq_seen, [(1, 0)]);
+        let srq = QueueDoorbell { qpn: 2, ..queue };
         for page in 0..128 {
+            bench.write64(in_page(page, regs::SRQ_DOORBELL), srq.to_bits());
             bench.write64(in_page(page, regs::SQ_DOORBELL), queue.to_bits());
             bench.write64(in_page(page, regs::RQ_DOORBELL), queue.to_bits());
             bench.write64(in_page(page, regs::CQ_DOORBELL), cq.to_bits());
             bench.write64(in_page(page, regs::CQ_ARM), arm.to_bits());
             bench.write64(in_page(page, regs::EQ_DOORBELL), eq.to_bits());
         }
-        bench.idle(4000);
-        assert_eq!((bench.sq.len(), bench.rq.len(), bench.cq.len()), (1, 1, 1));
+        bench.idle(5000);
+        assert_eq!((bench.sq.len(), bench.rq.len(), bench.cq.len()), (1, 2, 1));
+        // The SRQ is numbered behind the 8 QPs.
+        let rung: Vec<_> = bench.rq.iter().map(|bell| bell.qp.to_u64()).collect();
+        assert_eq!(rung, [5, 8 + 2]);
         assert_eq!(bench.eq.len(), 1);
         assert_eq!(
             (bench.rung, bench.bad, bench.foreign),
-            (5 * 128, 0, 5 * 127)
+            (6 * 128, 0, 6 * 127)
         );
         assert_eq!(bench.sq[0].qp.to_u64(), 5);
         assert_eq!(bench.cq_seen[2..], [(2, 1), (2, 5)]);
@@ -102,7 +110,7 @@ fn pages_follow_the_configuration() {
         assert_eq!((rings(&mut bench, 5, 3), rings(&mut bench, 6, 3)), (1, 0));
         assert_eq!((rings(&mut bench, 5, 4), rings(&mut bench, 6, 4)), (0, 1));
         assert_eq!((rings(&mut bench, 3, 9), rings(&mut bench, 3, 0)), (0, 1));
-        let reset = good_entries(Command::QpToReset, CQN, 0);
+        let reset = good_entries(Command::QpToReset, Names::of(CQN));
         assert_eq!(
             bench.command(Command::QpToReset, 5, &reset),
             CommandStatus::Ok

@@ -10,6 +10,7 @@ use ferroce_rtl::desc::bar::QueueBell;
 /// Doorbells of page 0, to which queues belong from power-up.
 const SQ_DOORBELL: u64 = regs::in_page(0, regs::SQ_DOORBELL);
 const RQ_DOORBELL: u64 = regs::in_page(0, regs::RQ_DOORBELL);
+const SRQ_DOORBELL: u64 = regs::in_page(0, regs::SRQ_DOORBELL);
 const CQ_DOORBELL: u64 = regs::in_page(0, regs::CQ_DOORBELL);
 
 #[test]
@@ -25,7 +26,8 @@ fn identification_tells_the_sizes() {
                     | regs::feature::INLINE
                     | regs::feature::EVENTS
                     | regs::feature::PAGES
-                    | regs::feature::PUSH,
+                    | regs::feature::PUSH
+                    | regs::feature::SRQ,
             ),
             (regs::NUM_QPS, 8),
             (regs::NUM_CQS, 4),
@@ -37,6 +39,7 @@ fn identification_tells_the_sizes() {
             (regs::CORE_CLOCK, 250_000_000),
             (regs::MAX_RD_ATOMIC, 0),
             (regs::NUM_EQS, 2),
+            (regs::NUM_SRQS, 4),
             (regs::NUM_AHS, 8),
             (regs::COMMAND, 0),
             (regs::COMMAND_STATUS, 0),
@@ -100,6 +103,9 @@ fn doorbells_go_where_they_belong() {
         };
         bench.write64(SQ_DOORBELL, queue(7, 0xFFFF));
         bench.write64(RQ_DOORBELL, queue(1, 2));
+        // SRQs are numbered behind the 8 QPs, and in order with their doorbells.
+        bench.write64(SRQ_DOORBELL, queue(3, 9));
+        bench.write64(SRQ_DOORBELL, queue(4, 1));
         bench.write64(
             CQ_DOORBELL,
             CqDoorbell {
@@ -131,10 +137,10 @@ fn doorbells_go_where_they_belong() {
             ..QueueBell::default()
         };
         assert_eq!(bench.sq, [bell(7, 0xFFFF)]);
-        assert_eq!(bench.rq, [bell(1, 2)]);
+        assert_eq!(bench.rq, [bell(1, 2), bell(8 + 3, 9)]);
         assert_eq!(bench.cq_seen, [(3, 0xAB_CDEF)]);
         assert_eq!(bench.cq.len(), 0);
-        assert_eq!((bench.rung, bench.bad), (6, 3));
+        assert_eq!((bench.rung, bench.bad), (8, 4));
     });
 }
 

@@ -12,7 +12,7 @@ mod rx_verdict;
 
 pub use packet::{Checked, Decided, DropReason, PacketClass, Placed};
 pub use responder_loop::ResponderLoop;
-pub use rq_guard::{RqGuard, RqPosition};
+pub use rq_guard::RqGuard;
 pub use rx_control::RxControl;
 pub use rx_entry::{Op, ResponderEntry, RxEntry};
 pub use rx_front::RxFront;

@@ -39,12 +39,14 @@ pub struct DropReason {
 pub struct Checked {
     /// There is one.
     pub valid: Bit,
-    /// A configuration write: take `meta.psn` if `restart`, RQ index 0 if `restart_rq`.
+    /// A configuration write: take `meta.psn` if `restart`, index 0 in `queue` if `restart_rq`.
     pub reconfig: Bit,
     /// See `reconfig`.
     pub restart: Bit,
     /// See `reconfig`.
     pub restart_rq: Bit,
+    /// The configuration write ends the message in progress.
+    pub stops: Bit,
     /// QP index.
     pub qp: Bits<14>,
     /// The headers.
@@ -65,7 +67,11 @@ pub struct Checked {
     pub cq: Bits<14>,
     /// QP's RNR timer code.
     pub min_rnr: Bits<5>,
-    /// RQ index after the newest receive WQE in the cache.
+    /// Receive WQEs come from an SRQ.
+    pub shared: Bit,
+    /// Receive queue, numbered as in `RqPosition`.
+    pub queue: Bits<14>,
+    /// Its index after the newest receive WQE in the cache.
     pub fetched: Bits<16>,
 }
 
@@ -78,8 +84,10 @@ pub struct Decided {
     pub reconfig: Bit,
     /// It restarts the QP.
     pub restart: Bit,
-    /// It restarts the RQ.
+    /// It restarts the receive queue.
     pub restart_rq: Bit,
+    /// It ends the message in progress.
+    pub stops: Bit,
     /// QP index.
     pub qp: Bits<14>,
     /// ACK or NAK for the completer.
@@ -114,9 +122,13 @@ pub struct Decided {
     pub msn_before: Bits<24>,
     /// AETH syndrome of a response.
     pub syndrome: Bits<8>,
-    /// A receive WQE was in use by a SEND when the packet came.
-    pub wqe_in_use: Bit,
-    /// RQ index of the receive WQE.
+    /// The packet takes the next receive WQE.
+    pub takes: Bit,
+    /// Receive WQEs come from an SRQ.
+    pub shared: Bit,
+    /// Receive queue, numbered as in `RqPosition`.
+    pub queue: Bits<14>,
+    /// Index in it of the next receive WQE.
     pub rq: Bits<16>,
     /// Bytes of the message before this packet.
     pub offset: Bits<32>,
@@ -161,4 +173,32 @@ pub struct Placed {
     pub too_long: Bit,
     /// Bytes of the message up to this packet's end.
     pub total: Bits<32>,
+    /// How the CQE names the receive WQE.
+    pub wqe: Bits<16>,
+}
+
+/// Error mark of a QP with an SRQ, on its way back to the pipeline's entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct ErrorMark {
+    /// It changes in this cycle.
+    pub valid: Bit,
+    /// QP index.
+    pub qp: Bits<14>,
+    /// The QP is in error.
+    pub failed: Bit,
+}
+
+/// What there is to tell of a QP with an SRQ that is stopped, without a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct Flush {
+    /// QP index.
+    pub qp: Bits<14>,
+    /// The QP's receive CQ.
+    pub cq: Bits<14>,
+    /// It holds a WQE in the middle of a SEND, which is to be flushed.
+    pub holds: Bit,
+    /// How the CQE names that WQE.
+    pub wqe: Bits<16>,
+    /// It takes no more WQEs.
+    pub last: Bit,
 }

@@ -1,9 +1,9 @@
 //! The responder's state loop: PSN, opcode sequence, message progress.
 
 use crate::control::packet::{Checked, Decided};
-use crate::control::rq_guard::RqPosition;
 use crate::control::rx_front::FRONT_LATENCY;
 use ferroce_emit::prelude::*;
+use ferroce_rtl::desc::rx::RqPosition;
 use ferroce_rtl::rmw_ram::{RmwRam, RMW_LATENCY};
 
 // The state is read while the front checks the packet.
@@ -35,8 +35,6 @@ struct State {
     va: Bits<64>,
     /// WRITE: RETH R_Key.
     rkey: Bits<32>,
-    /// RQ index of the next (SEND in progress: the present) receive WQE.
-    rq: Bits<16>,
 }
 
 /// What a packet could turn the state into, between the loop's two cycles.
@@ -48,6 +46,7 @@ struct Step {
     ahead: Bit,
     gap: Bit,
     duplicate: Bit,
+    takes: Bit,
     psn_next: Bits<24>,
     psn_before: Bits<24>,
     msn_next: Bits<24>,
@@ -57,7 +56,8 @@ struct Step {
 }
 
 /// Decides about each packet with the QP's state: a loop of two cycles around an [`RmwRam`], so that packets of one QP
-/// may follow each other every second cycle.
+/// may follow each other every second cycle. Beside it runs a loop of the same length over the receive queues' positions, so packets of several
+/// QPs may take WQEs of one SRQ as fast: a SEND takes its WQE with the first packet, a WRITE with immediate with the last.
 ///
 /// Expected PSN: opcode sequence, then what the front found, then RNR, then WRITE lengths; all but RNR are fatal (NAK
 /// 0x61). Ahead (1 to 2^23-1): one NAK 0x60 until the expected PSN comes; none after an RNR NAK. Else a duplicate: SEND and
@@ -68,15 +68,19 @@ pub struct ResponderLoop {
     pub clock: Signal<In, Clock>,
     /// QP of the packet that comes in `checked` in three cycles.
     pub rd_qp: Signal<In, Bits<14>>,
+    /// Its receive queue.
+    pub rd_queue: Signal<In, Bits<14>>,
     /// Checked packets, at most every second cycle.
     pub checked: Signal<In, Checked>,
     /// The decision, two cycles later.
     pub decided: Signal<Out, Decided>,
-    /// New position in an RQ, two cycles later.
+    /// New position in a receive queue, two cycles later.
     pub position: Signal<Out, RqPosition>,
     state: RmwRam<State>,
+    positions: RmwRam<Bits<16>>,
     c5: DFF<Checked>,
     s5: DFF<State>,
+    rq5: DFF<Bits<16>>,
     step5: DFF<Step>,
     out6: DFF<Decided>,
     position6: DFF<RqPosition>,
@@ -91,22 +95,25 @@ pub struct ResponderLoop {
     no_wqe: Signal<Local, Bit>,
     distance: Signal<Local, Bits<24>>,
     needs_wqe: Signal<Local, Bit>,
-    takes_wqe: Signal<Local, Bit>,
+    next_rq: Signal<Local, Bits<16>>,
 }
 
 impl ResponderLoop {
-    /// For `2^log2_qps` QPs.
+    /// For `2^log2_qps` QPs and at most as many SRQs.
     #[must_use]
     pub fn new(log2_qps: usize) -> Self {
         Self {
             clock: Signal::default(),
             rd_qp: Signal::default(),
+            rd_queue: Signal::default(),
             checked: Signal::default(),
             decided: Signal::default(),
             position: Signal::default(),
             state: RmwRam::new(log2_qps),
+            positions: RmwRam::new(log2_qps + 1),
             c5: DFF::default(),
             s5: DFF::default(),
+            rq5: DFF::default(),
             step5: DFF::default(),
             out6: DFF::default(),
             position6: DFF::default(),
@@ -121,7 +128,7 @@ impl ResponderLoop {
             no_wqe: Signal::default(),
             distance: Signal::default(),
             needs_wqe: Signal::default(),
-            takes_wqe: Signal::default(),
+            next_rq: Signal::default(),
         }
     }
 }
@@ -136,10 +143,13 @@ impl Default for ResponderLoop {
 impl Logic for ResponderLoop {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(self, clock, c5, s5, step5, out6, position6);
-        clock!(self, clock, state);
+        dff_setup!(self, clock, c5, s5, rq5, step5, out6, position6);
+        clock!(self, clock, state, positions);
         self.state.rd_valid.next = true;
         self.state.rd_addr.next = bit_cast::<20, 14>(self.rd_qp.val());
+
+        self.positions.rd_valid.next = true;
+        self.positions.rd_addr.next = bit_cast::<20, 14>(self.rd_queue.val());
 
         // First cycle: compare.
         self.s.next = self.state.rd_data.val();
@@ -163,10 +173,12 @@ impl Logic for ResponderLoop {
         self.right.next = self.in_sequence.val() & !self.c.val().invalid & self.length_ok.val();
         self.needs_wqe.next = (self.c.val().class.send & self.c.val().class.begins)
             | (self.c.val().class.write & self.c.val().class.imm);
-        self.no_wqe.next = self.needs_wqe.val() & (self.s.val().rq == self.c.val().fetched);
+        self.no_wqe.next =
+            self.needs_wqe.val() & (self.positions.rd_data.val() == self.c.val().fetched);
 
         self.c5.d.next = self.c.val();
         self.s5.d.next = self.s.val();
+        self.rq5.d.next = self.positions.rd_data.val();
         self.step5.d.next.accept =
             self.c.val().request & self.expected.val() & self.right.val() & !self.no_wqe.val();
         self.step5.d.next.fatal = self.c.val().request & self.expected.val() & !self.right.val();
@@ -181,14 +193,13 @@ impl Logic for ResponderLoop {
         self.step5.d.next.psn_next = self.s.val().epsn + 1;
         self.step5.d.next.psn_before = self.s.val().epsn - 1;
         self.step5.d.next.msn_next = self.s.val().msn + 1;
-        self.step5.d.next.rq_next = self.s.val().rq + 1;
+        self.step5.d.next.rq_next = self.positions.rd_data.val() + 1;
+        self.step5.d.next.takes = self.needs_wqe.val();
         self.step5.d.next.done_next = self.s.val().done + bit_cast::<32, 13>(self.c.val().meta.len);
         self.step5.d.next.left_next = self.s.val().left - bit_cast::<32, 13>(self.c.val().meta.len);
 
         // Second cycle: choose and write.
         self.n.next = self.s5.q.val();
-        self.takes_wqe.next =
-            self.c5.q.val().class.ends & (self.c5.q.val().class.send | self.c5.q.val().class.imm);
         if self.step5.q.val().accept {
             self.n.next.epsn = self.step5.q.val().psn_next;
             self.n.next.nak_sent = false;
@@ -210,9 +221,6 @@ impl Logic for ResponderLoop {
                 self.n.next.inside = IN_NONE.into();
                 self.n.next.msn = self.step5.q.val().msn_next;
             }
-            if self.takes_wqe.val() {
-                self.n.next.rq = self.step5.q.val().rq_next;
-            }
         }
         if self.step5.q.val().rnr | self.step5.q.val().gap {
             self.n.next.nak_sent = true;
@@ -224,9 +232,6 @@ impl Logic for ResponderLoop {
                 self.n.next.nak_sent = false;
                 self.n.next.inside = IN_NONE.into();
             }
-            if self.c5.q.val().restart_rq {
-                self.n.next.rq = 0.into();
-            }
         }
         self.state.wr_valid.next = self.step5.q.val().accept
             | self.step5.q.val().rnr
@@ -234,11 +239,20 @@ impl Logic for ResponderLoop {
             | self.c5.q.val().reconfig;
         self.state.wr_addr.next = bit_cast::<20, 14>(self.c5.q.val().qp);
         self.state.wr_data.next = self.n.val();
+        self.next_rq.next = self.step5.q.val().rq_next;
+        if self.c5.q.val().reconfig {
+            self.next_rq.next = 0.into();
+        }
+        self.positions.wr_valid.next = (self.step5.q.val().accept & self.step5.q.val().takes)
+            | (self.c5.q.val().reconfig & self.c5.q.val().restart_rq);
+        self.positions.wr_addr.next = bit_cast::<20, 14>(self.c5.q.val().queue);
+        self.positions.wr_data.next = self.next_rq.val();
 
         self.out6.d.next.packet = self.c5.q.val().valid & !self.c5.q.val().reconfig;
         self.out6.d.next.reconfig = self.c5.q.val().reconfig;
         self.out6.d.next.restart = self.c5.q.val().restart;
         self.out6.d.next.restart_rq = self.c5.q.val().restart_rq;
+        self.out6.d.next.stops = self.c5.q.val().stops;
         self.out6.d.next.qp = self.c5.q.val().qp;
         self.out6.d.next.response = self.c5.q.val().response;
         self.out6.d.next.drop = self.c5.q.val().drop;
@@ -267,8 +281,10 @@ impl Logic for ResponderLoop {
             self.out6.d.next.msn = self.c5.q.val().meta.msn;
         }
         self.out6.d.next.syndrome = self.c5.q.val().meta.syndrome;
-        self.out6.d.next.wqe_in_use = self.s5.q.val().inside == IN_SEND;
-        self.out6.d.next.rq = self.s5.q.val().rq;
+        self.out6.d.next.takes = self.step5.q.val().accept & self.step5.q.val().takes;
+        self.out6.d.next.shared = self.c5.q.val().shared;
+        self.out6.d.next.queue = self.c5.q.val().queue;
+        self.out6.d.next.rq = self.rq5.q.val();
         self.out6.d.next.offset = self.s5.q.val().done;
         self.out6.d.next.va = self.s5.q.val().va;
         self.out6.d.next.rkey = self.s5.q.val().rkey;
@@ -289,9 +305,10 @@ impl Logic for ResponderLoop {
         self.out6.d.next.cq = self.c5.q.val().cq;
         self.out6.d.next.min_rnr = self.c5.q.val().min_rnr;
         self.decided.next = self.out6.q.val();
-        self.position6.d.next.valid = self.step5.q.val().accept | self.c5.q.val().reconfig;
-        self.position6.d.next.qp = self.c5.q.val().qp;
-        self.position6.d.next.rq = self.n.val().rq;
+        self.position6.d.next.valid = (self.step5.q.val().accept & self.step5.q.val().takes)
+            | (self.c5.q.val().reconfig & self.c5.q.val().restart_rq);
+        self.position6.d.next.queue = self.c5.q.val().queue;
+        self.position6.d.next.rq = self.next_rq.val();
         self.position.next = self.position6.q.val();
     }
 }

@@ -1,43 +1,45 @@
 //! Patience with receive WQEs that are posted but not in the cache yet.
 
+use ferroce_abi::cfg::field_offset as offset;
+use ferroce_abi::cfg::ResponderCfg;
+use ferroce_abi::limits::SRQ_BITS;
 use ferroce_emit::prelude::*;
-use ferroce_rtl::desc::rx::{RqPub, RxMeta};
+use ferroce_rtl::desc::cfg::{table, CfgWrite};
+use ferroce_rtl::desc::rx::{RqPosition, RqPub, RxMeta};
 use ferroce_rtl::ram::Ram;
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 
-/// Receive WQEs in the cache, as known here, that make a closer look needless: five packets of the QP
+/// Receive WQEs in the cache, as known here, that make a closer look needless: six packets for the queue
 /// may be under way of which the position read here does not know.
-const PLENTY: u64 = 6;
-/// Cycles without a start until what was read here is exact: 8 from a start to its position, 2 to read it,
+const PLENTY: u64 = 7;
+/// Cycles without a start until what was read here is exact: 9 from a start to its position, 2 to read it,
 /// one to compare it, and spare.
-const SETTLED: u64 = 13;
+const SETTLED: u64 = 14;
+const SHARED: usize = offset(ResponderCfg::FIELDS, "shared");
+const SRQ: usize = offset(ResponderCfg::FIELDS, "srq");
 /// Cycles that a packet waits at most, 65 us: longer than a fetch ever takes, so that a queue without memory
 /// behind it can't stop the others for good.
 const LONGEST_WAIT: u64 = 1 << 14;
 
-/// A QP's RQ as its WQE cache sees it.
+/// Whether a QP has an SRQ, and which.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+struct SrqUse {
+    shared: Bit,
+    srq: Bits<SRQ_BITS>,
+}
+
+/// A receive queue as its WQE cache sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 struct Fill {
     fetched: Bits<16>,
     posted: Bits<16>,
 }
 
-/// The responder's position in an RQ.
-#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
-pub struct RqPosition {
-    /// It changes in this cycle.
-    pub valid: Bit,
-    /// QP index.
-    pub qp: Bits<14>,
-    /// RQ index of the next receive WQE.
-    pub rq: Bits<16>,
-}
-
 /// Passes packets on, one every second cycle. A packet that needs a receive WQE is held back while the next one is posted
 /// but still on its way from host memory: an RNR NAK would cost the peer a thousand times as long. An RQ that is
 /// really empty holds nothing back.
 ///
-/// Three places: `a` reads, `b` compares, `head` waits. What is read is at most [`PLENTY`] - 1 packets old;
+/// Four places: `m` finds the packet's receive queue, `a` reads, `b` compares, `head` waits. What is read is at most [`PLENTY`] - 1 packets old;
 /// when that is not good enough, the head lets everything before it pass and reads again.
 #[derive(LogicBlock, Module)]
 pub struct RqGuard {
@@ -47,6 +49,8 @@ pub struct RqGuard {
     pub packets: StreamIn<RxMeta>,
     /// The same packets.
     pub released: StreamOut<RxMeta>,
+    /// Configuration: which QPs have an SRQ; `RESPONDER` entries.
+    pub cfg: Signal<In, CfgWrite>,
     /// Fill of the RQ WQE cache.
     pub rq_pub: Signal<In, RqPub>,
     /// The responder's positions.
@@ -54,6 +58,21 @@ pub struct RqGuard {
     /// Something enters the pipeline in this cycle.
     pub start: Signal<In, Bit>,
     qps: Constant<Bits<24>>,
+    /// Number of the first SRQ among the receive queues.
+    first_srq: Constant<Bits<14>>,
+    srq_mask: Constant<Bits<SRQ_BITS>>,
+    own_mask: Constant<Bits<14>>,
+    uses: Ram<SrqUse>,
+    cfg_valid: DFF<Bit>,
+    cfg_qp: DFF<Bits<14>>,
+    cfg_use: DFF<SrqUse>,
+    m_valid: DFF<Bit>,
+    m: DFF<RxMeta>,
+    a_fresh: DFF<Bit>,
+    /// Receive queue of `a`, of `b`, of the head.
+    a_queue: DFF<Bits<14>>,
+    b_queue: DFF<Bits<14>>,
+    head_queue: DFF<Bits<14>>,
     fills: Ram<Fill>,
     positions: Ram<Bits<16>>,
     a_valid: DFF<Bit>,
@@ -82,23 +101,38 @@ pub struct RqGuard {
     level: Signal<Local, Bits<16>>,
     leave: Signal<Local, Bit>,
     advance: Signal<Local, Bit>,
-    look: Signal<Local, Bits<20>>,
+    found: Signal<Local, Bits<14>>,
+    look: Signal<Local, Bits<14>>,
 }
 
 impl RqGuard {
-    /// For `2^log2_qps` QPs.
+    /// For `2^log2_qps` QPs and `2^log2_srqs` SRQs.
     #[must_use]
-    pub fn new(log2_qps: usize) -> Self {
+    pub fn new(log2_qps: usize, log2_srqs: usize) -> Self {
         Self {
             clock: Signal::default(),
             packets: StreamIn::default(),
             released: StreamOut::default(),
+            cfg: Signal::default(),
             rq_pub: Signal::default(),
             position: Signal::default(),
             start: Signal::default(),
             qps: Constant::new((1u64 << log2_qps).into()),
-            fills: Ram::new(log2_qps),
-            positions: Ram::new(log2_qps),
+            first_srq: Constant::new((1u64 << log2_qps).into()),
+            srq_mask: Constant::new(((1u64 << log2_srqs) - 1).into()),
+            own_mask: Constant::new(((1u64 << log2_qps) - 1).into()),
+            uses: Ram::new(log2_qps),
+            cfg_valid: DFF::default(),
+            cfg_qp: DFF::default(),
+            cfg_use: DFF::default(),
+            m_valid: DFF::default(),
+            m: DFF::default(),
+            a_fresh: DFF::default(),
+            a_queue: DFF::default(),
+            b_queue: DFF::default(),
+            head_queue: DFF::default(),
+            fills: Ram::new(log2_qps + 1),
+            positions: Ram::new(log2_qps + 1),
             a_valid: DFF::default(),
             a: DFF::default(),
             b_valid: DFF::default(),
@@ -122,15 +156,16 @@ impl RqGuard {
             level: Signal::default(),
             leave: Signal::default(),
             advance: Signal::default(),
+            found: Signal::default(),
             look: Signal::default(),
         }
     }
 }
 
-/// 16 QPs.
+/// 16 QPs and 4 SRQs.
 impl Default for RqGuard {
     fn default() -> Self {
-        Self::new(4)
+        Self::new(4, 2)
     }
 }
 
@@ -141,14 +176,27 @@ impl Logic for RqGuard {
             self, clock, a_valid, a, b_valid, b, b_fresh, b_plenty, head_valid, head, doubt,
             cleared, pause, calm, looked1, looked2, looked3, patience, there, none
         );
-        clock!(self, clock, fills, positions);
+        dff_setup!(
+            self, clock, cfg_valid, cfg_qp, cfg_use, m_valid, m, a_fresh, a_queue, b_queue,
+            head_queue
+        );
+        clock!(self, clock, uses, fills, positions);
         self.fills.wr_valid.next = self.rq_pub.val().valid;
-        self.fills.wr_addr.next = bit_cast::<20, 14>(self.rq_pub.val().qp);
+        self.fills.wr_addr.next = bit_cast::<20, 14>(self.rq_pub.val().queue);
         self.fills.wr_data.next.fetched = self.rq_pub.val().fetched;
         self.fills.wr_data.next.posted = self.rq_pub.val().posted;
         self.positions.wr_valid.next = self.position.val().valid;
-        self.positions.wr_addr.next = bit_cast::<20, 14>(self.position.val().qp);
+        self.positions.wr_addr.next = bit_cast::<20, 14>(self.position.val().queue);
         self.positions.wr_data.next = self.position.val().rq;
+
+        self.cfg_valid.d.next = self.cfg.val().valid & (self.cfg.val().table == table::RESPONDER);
+        self.cfg_qp.d.next = self.cfg.val().index.get_bits::<14>(0);
+        self.cfg_use.d.next.shared = self.cfg.val().data.get_bit(SHARED);
+        self.cfg_use.d.next.srq = self.cfg.val().data.get_bits::<SRQ_BITS>(SRQ);
+        self.uses.wr_valid.next = self.cfg_valid.q.val();
+        self.uses.wr_addr.next = bit_cast::<20, 14>(self.cfg_qp.q.val());
+        self.uses.wr_data.next = self.cfg_use.q.val();
+        self.uses.rd_addr.next = bit_cast::<20, 24>(self.m.q.val().dqpn);
 
         // The places move on when the head leaves, every second cycle at most. After a closer look `a` gets
         // the read port back first.
@@ -166,6 +214,18 @@ impl Logic for RqGuard {
             self.head_valid.d.next = false;
             self.doubt.d.next = false;
         }
+        // What was read for `a` while it stood in `m`.
+        self.a_fresh.d.next = self.advance.val();
+        self.found.next = self.a_queue.q.val();
+        if self.a_fresh.q.val() {
+            self.found.next = self.a.q.val().dqpn.get_bits::<14>(0) & self.own_mask.val();
+            if self.uses.rd_data.val().shared {
+                self.found.next =
+                    bit_cast::<14, SRQ_BITS>(self.uses.rd_data.val().srq & self.srq_mask.val())
+                        | self.first_srq.val();
+            }
+        }
+        self.a_queue.d.next = self.found.val();
         self.op.next = self.b.q.val().opcode.get_bits::<5>(0);
         // SEND FIRST and ONLY, WRITE with immediate.
         self.needs.next = (self.op.val() == 0x00)
@@ -175,10 +235,14 @@ impl Logic for RqGuard {
             | (self.op.val() == 0x0B);
         self.b_fresh.d.next = self.advance.val();
         if self.advance.val() {
-            self.a.d.next = self.packets.data.val();
-            self.a_valid.d.next = self.packets.valid.val();
+            self.m.d.next = self.packets.data.val();
+            self.m_valid.d.next = self.packets.valid.val();
+            self.a.d.next = self.m.q.val();
+            self.a_valid.d.next = self.m_valid.q.val();
             self.b.d.next = self.a.q.val();
             self.b_valid.d.next = self.a_valid.q.val();
+            self.b_queue.d.next = self.found.val();
+            self.head_queue.d.next = self.b_queue.q.val();
             self.head.d.next = self.b.q.val();
             self.head_valid.d.next = self.b_valid.q.val();
             self.doubt.d.next = self.b_valid.q.val()
@@ -188,12 +252,12 @@ impl Logic for RqGuard {
         }
 
         // What was read for `b` while it stood in `a`.
-        self.look.next = bit_cast::<20, 24>(self.a.q.val().dqpn);
+        self.look.next = self.found.val();
         if self.doubt.q.val() {
-            self.look.next = bit_cast::<20, 24>(self.head.q.val().dqpn);
+            self.look.next = self.head_queue.q.val();
         }
-        self.fills.rd_addr.next = self.look.val();
-        self.positions.rd_addr.next = self.look.val();
+        self.fills.rd_addr.next = bit_cast::<20, 14>(self.look.val());
+        self.positions.rd_addr.next = bit_cast::<20, 14>(self.look.val());
         self.level.next = self.fills.rd_data.val().fetched - self.positions.rd_data.val();
         if self.b_fresh.q.val() {
             self.b_plenty.d.next = self.level.val() >= PLENTY;

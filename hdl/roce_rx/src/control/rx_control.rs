@@ -1,5 +1,6 @@
 //! The control pipeline as a whole.
 
+use crate::control::packet::Flush;
 use crate::control::responder_loop::ResponderLoop;
 use crate::control::rq_guard::RqGuard;
 use crate::control::rx_front::RxFront;
@@ -7,19 +8,25 @@ use crate::control::rx_pages::RxPages;
 use crate::control::rx_place::RxPlace;
 use crate::control::rx_verdict::{RxVerdict, DEAD_LEAD};
 use crate::events::ControlEvents;
+use ferroce_abi::cqe::{Status, WcOpcode};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::cfg::CfgWrite;
 use ferroce_rtl::desc::lookup::{MrAnswer, MrCheck, WqeData, WqeRead};
 use ferroce_rtl::desc::pages::{PageAnswer, PageReq};
-use ferroce_rtl::desc::rx::{AckInfo, AckJob, RqPub, RxMeta, Verdict};
+use ferroce_rtl::desc::rx::{AckInfo, AckJob, RqPosition, RqPub, RxMeta, Verdict};
 use ferroce_rtl::desc::tx::Consumed;
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 use ferroce_rtl::sync_fifo::SyncFifo;
 
 /// Log2 of the places of each output FIFO.
 const LOG2_OUTPUT: usize = 6;
+const RECV: u64 = WcOpcode::Recv as u64;
+const WR_FLUSH: u64 = Status::WrFlush as u64;
 /// Places that must be free to let a packet go to its verdict: what is on the way from there, and a cycle of `stop`.
 const OUTPUT_RESERVE: usize = DEAD_LEAD + 6;
+/// Log2 of the places for WQEs to be flushed: one stops all packets before their verdicts, so only those on the way can follow.
+const LOG2_FLUSHES: usize = 4;
+const _: () = assert!(OUTPUT_RESERVE <= 1 << LOG2_FLUSHES);
 
 /// One packet every two cycles, in order, whatever the QPs. Packets start while there is room for all that are under way where
 /// they wait for their pages ([`RxPages`]), and leave there while every output FIFO has room, so the pipelines themselves never stop. The outputs drain into blocks that do not wait for
@@ -57,6 +64,8 @@ pub struct RxControl {
     pub responses: StreamOut<AckInfo>,
     /// RQ positions, to the RQ WQE cache.
     pub consumed: StreamOut<Consumed>,
+    /// New position in a receive queue.
+    pub rq_position: Signal<Out, RqPosition>,
     /// What is counted.
     pub events: Signal<Out, ControlEvents>,
     guard: RqGuard,
@@ -69,16 +78,22 @@ pub struct RxControl {
     ack_fifo: SyncFifo<AckJob>,
     response_fifo: SyncFifo<AckInfo>,
     consumed_fifo: SyncFifo<Consumed>,
+    /// QPs that were stopped; they wait for a cycle without another verdict.
+    flushes: SyncFifo<Flush>,
+    /// The WQE of the first of them was flushed.
+    flushed: DFF<Bit>,
     stop: DFF<Bit>,
+    tells: Signal<Local, Bit>,
+    tells_last: Signal<Local, Bit>,
 }
 
 impl RxControl {
-    /// For `2^log2_qps` QPs.
+    /// For `2^log2_qps` QPs and `2^log2_srqs` SRQs.
     ///
     /// # Panics
-    /// If `log2_qps` is not 1 to 14.
+    /// If `log2_qps` is not 1 to 13, or `log2_srqs` above it or above `SRQ_BITS`.
     #[must_use]
-    pub fn new(log2_qps: usize) -> Self {
+    pub fn new(log2_qps: usize, log2_srqs: usize) -> Self {
         Self {
             clock: Signal::default(),
             packets: StreamIn::default(),
@@ -95,33 +110,38 @@ impl RxControl {
             acks: StreamOut::default(),
             responses: StreamOut::default(),
             consumed: StreamOut::default(),
+            rq_position: Signal::default(),
             events: Signal::default(),
-            guard: RqGuard::new(log2_qps),
-            front: RxFront::new(log2_qps),
+            guard: RqGuard::new(log2_qps, log2_srqs),
+            front: RxFront::new(log2_qps, log2_srqs),
             progress: ResponderLoop::new(log2_qps),
-            place: RxPlace::default(),
+            place: RxPlace::new(log2_qps),
             pages: RxPages::default(),
             judge: RxVerdict::new(log2_qps),
             verdict_fifo: SyncFifo::new_with_reserve(LOG2_OUTPUT, OUTPUT_RESERVE),
             ack_fifo: SyncFifo::new_with_reserve(LOG2_OUTPUT, OUTPUT_RESERVE),
             response_fifo: SyncFifo::new_with_reserve(LOG2_OUTPUT, OUTPUT_RESERVE),
             consumed_fifo: SyncFifo::new_with_reserve(LOG2_OUTPUT, OUTPUT_RESERVE),
+            flushes: SyncFifo::new(LOG2_FLUSHES),
+            flushed: DFF::default(),
             stop: DFF::default(),
+            tells: Signal::default(),
+            tells_last: Signal::default(),
         }
     }
 }
 
-/// 16 QPs.
+/// 16 QPs and 4 SRQs.
 impl Default for RxControl {
     fn default() -> Self {
-        Self::new(4)
+        Self::new(4, 2)
     }
 }
 
 impl Logic for RxControl {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(self, clock, stop);
+        dff_setup!(self, clock, flushed, stop);
         clock!(self, clock, guard, front, progress, place, pages, judge);
         clock!(
             self,
@@ -129,24 +149,30 @@ impl Logic for RxControl {
             verdict_fifo,
             ack_fifo,
             response_fifo,
-            consumed_fifo
+            consumed_fifo,
+            flushes
         );
         self.stop.d.next = self.verdict_fifo.almost_full.val()
             | self.ack_fifo.almost_full.val()
             | self.response_fifo.almost_full.val()
-            | self.consumed_fifo.almost_full.val();
+            | self.consumed_fifo.almost_full.val()
+            | self.flushes.output.valid.val();
 
         self.guard.packets.data.next = self.packets.data.val();
         self.guard.packets.valid.next = self.packets.valid.val();
         self.packets.ready.next = self.guard.packets.ready.val();
+        self.guard.cfg.next = self.cfg.val();
         self.guard.rq_pub.next = self.rq_pub.val();
         self.guard.position.next = self.progress.position.val();
         self.guard.start.next = self.front.starting.val();
         StreamOut::<RxMeta>::join(&mut self.guard.released, &mut self.front.packets);
         self.front.cfg.next = self.cfg.val();
         self.front.rq_pub.next = self.rq_pub.val();
+        self.front.mark.next = self.judge.mark.val();
         self.front.hold.next = self.pages.hold.val();
         self.progress.rd_qp.next = self.front.rd_qp.val();
+        self.progress.rd_queue.next = self.front.rd_queue.val();
+        self.rq_position.next = self.progress.position.val();
         self.progress.checked.next = self.front.checked.val();
         self.place.decided.next = self.progress.decided.val();
         self.wqe_read.next = self.place.wqe_read.val();
@@ -166,6 +192,29 @@ impl Logic for RxControl {
 
         self.verdict_fifo.input.data.next = self.judge.verdict.val();
         self.verdict_fifo.input.valid.next = self.judge.verdict_valid.val();
+        // Verdicts without a frame, one or two a QP. While one waits, no packet goes to its own.
+        self.flushes.input.data.next = self.judge.flush.val();
+        self.flushes.input.valid.next = self.judge.flush_valid.val();
+        self.tells.next = self.flushes.output.valid.val()
+            & !self.judge.verdict_valid.val()
+            & !self.verdict_fifo.almost_full.val();
+        self.tells_last.next = self.flushed.q.val() | !self.flushes.output.data.val().holds;
+        self.flushes.output.ready.next =
+            self.tells.val() & (self.tells_last.val() | !self.flushes.output.data.val().last);
+        if self.tells.val() {
+            self.flushed.d.next = !self.tells_last.val() & self.flushes.output.data.val().last;
+        }
+        if !self.judge.verdict_valid.val() {
+            self.verdict_fifo.input.valid.next = self.tells.val();
+            self.verdict_fifo.input.data.next = Default::default();
+            self.verdict_fifo.input.data.next.has_cqe = true;
+            self.verdict_fifo.input.data.next.cq = self.flushes.output.data.val().cq;
+            self.verdict_fifo.input.data.next.qp = self.flushes.output.data.val().qp;
+            self.verdict_fifo.input.data.next.opcode = RECV.into();
+            self.verdict_fifo.input.data.next.status = WR_FLUSH.into();
+            self.verdict_fifo.input.data.next.wqe = self.flushes.output.data.val().wqe;
+            self.verdict_fifo.input.data.next.last = self.tells_last.val();
+        }
         self.ack_fifo.input.data.next = self.judge.ack.val();
         self.ack_fifo.input.valid.next = self.judge.ack_valid.val();
         self.response_fifo.input.data.next = self.judge.response.val();

@@ -2,6 +2,7 @@
 
 use ferroce_abi::cfg::field_offset as offset;
 use ferroce_abi::cfg::ResponderCfg as Layout;
+use ferroce_abi::limits::SRQ_BITS;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::cfg::{table, CfgWrite};
 use ferroce_rtl::desc::rx::RxMeta;
@@ -18,6 +19,8 @@ const PSN: usize = offset(Layout::FIELDS, "psn");
 const MIN_RNR: usize = offset(Layout::FIELDS, "min_rnr");
 const PKEY: usize = offset(Layout::FIELDS, "pkey");
 const PEER_IP: usize = offset(Layout::FIELDS, "peer_ip");
+const SHARED: usize = offset(Layout::FIELDS, "shared");
+const SRQ: usize = offset(Layout::FIELDS, "srq");
 /// Bit of `Access::REMOTE_WRITE`.
 const REMOTE_WRITE_BIT: usize = ferroce_abi::mr::Access::REMOTE_WRITE
     .bits()
@@ -42,6 +45,10 @@ pub struct ResponderEntry {
     pub pkey: Bits<16>,
     /// Peer's IPv4 address.
     pub peer_ip: Bits<32>,
+    /// Receive WQEs come from an SRQ.
+    pub shared: Bit,
+    /// That SRQ.
+    pub srq: Bits<SRQ_BITS>,
 }
 
 /// What begins in a cycle.
@@ -53,8 +60,12 @@ pub struct Op {
     pub reconfig: Bit,
     /// It restarts the QP.
     pub restart: Bit,
-    /// It restarts the RQ.
+    /// It restarts the receive queue.
     pub restart_rq: Bit,
+    /// It ends the message in progress.
+    pub stops: Bit,
+    /// It is about an SRQ, not a QP: `dqpn` is its number.
+    pub srq: Bit,
 }
 
 /// Starts a packet or a configuration write at most every second cycle; configuration goes first and does not wait for
@@ -65,7 +76,7 @@ pub struct RxEntry {
     pub clock: Signal<In, Clock>,
     /// Good frames in order.
     pub packets: StreamIn<RxMeta>,
-    /// Configuration; `RESPONDER` entries.
+    /// Configuration; `RESPONDER` and `SRQ` entries.
     pub cfg: Signal<In, CfgWrite>,
     /// Start no packet; from a register.
     pub hold: Signal<In, Bit>,
@@ -73,7 +84,7 @@ pub struct RxEntry {
     pub starting: Signal<Out, Bit>,
     /// What began in the cycle before.
     pub op: Signal<Out, Op>,
-    /// The packet; of a configuration write `dqpn` and `psn`.
+    /// The packet; of a configuration write `dqpn` (or the SRQ's number) and `psn`.
     pub meta: Signal<Out, RxMeta>,
     /// The entry of a configuration write.
     pub entry: Signal<Out, ResponderEntry>,
@@ -83,6 +94,8 @@ pub struct RxEntry {
     pending_entry: DFF<ResponderEntry>,
     pending_restart: DFF<Bit>,
     pending_restart_rq: DFF<Bit>,
+    pending_stops: DFF<Bit>,
+    pending_srq: DFF<Bit>,
     started: DFF<Bit>,
     op1: DFF<Op>,
     meta1: DFF<RxMeta>,
@@ -102,6 +115,8 @@ impl Logic for RxEntry {
             pending_entry,
             pending_restart,
             pending_restart_rq,
+            pending_stops,
+            pending_srq,
             started,
             op1,
             meta1
@@ -116,6 +131,8 @@ impl Logic for RxEntry {
         self.op1.d.next.reconfig = self.pending.q.val();
         self.op1.d.next.restart = self.pending_restart.q.val();
         self.op1.d.next.restart_rq = self.pending_restart_rq.q.val();
+        self.op1.d.next.stops = self.pending_stops.q.val();
+        self.op1.d.next.srq = self.pending_srq.q.val();
         self.meta1.d.next = self.packets.data.val();
         if self.pending.q.val() {
             self.meta1.d.next.dqpn = self.pending_qp.q.val();
@@ -130,6 +147,9 @@ impl Logic for RxEntry {
             self.pending_psn.d.next = self.cfg.val().data.get_bits::<24>(PSN);
             self.pending_restart.d.next = self.cfg.val().data.get_bit(RESTART);
             self.pending_restart_rq.d.next = self.cfg.val().data.get_bit(RESTART_RQ);
+            self.pending_stops.d.next =
+                !self.cfg.val().data.get_bit(ENABLED) | self.cfg.val().data.get_bit(RESTART);
+            self.pending_srq.d.next = false;
             self.pending_entry.d.next.enabled = self.cfg.val().data.get_bit(ENABLED);
             self.pending_entry.d.next.pmtu = self.cfg.val().data.get_bits::<4>(PMTU);
             self.pending_entry.d.next.pd = self.cfg.val().data.get_bits::<16>(PD);
@@ -139,6 +159,16 @@ impl Logic for RxEntry {
             self.pending_entry.d.next.min_rnr = self.cfg.val().data.get_bits::<5>(MIN_RNR);
             self.pending_entry.d.next.pkey = self.cfg.val().data.get_bits::<16>(PKEY);
             self.pending_entry.d.next.peer_ip = self.cfg.val().data.get_bits::<32>(PEER_IP);
+            self.pending_entry.d.next.shared = self.cfg.val().data.get_bit(SHARED);
+            self.pending_entry.d.next.srq = self.cfg.val().data.get_bits::<SRQ_BITS>(SRQ);
+        }
+        if self.cfg.val().valid & (self.cfg.val().table == table::SRQ) {
+            self.pending.d.next = true;
+            self.pending_qp.d.next = bit_cast::<24, 16>(self.cfg.val().index);
+            self.pending_restart.d.next = false;
+            self.pending_restart_rq.d.next = true;
+            self.pending_stops.d.next = false;
+            self.pending_srq.d.next = true;
         }
         self.op.next = self.op1.q.val();
         self.meta.next = self.meta1.q.val();

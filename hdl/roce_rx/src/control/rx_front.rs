@@ -1,7 +1,8 @@
 //! First stages of the control pipeline: QP configuration, checks without QP progress.
 
-use crate::control::packet::{Checked, PacketClass};
+use crate::control::packet::{Checked, ErrorMark, PacketClass};
 use crate::control::rx_entry::{Op, ResponderEntry, RxEntry};
+use ferroce_abi::limits::SRQ_BITS;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::cfg::CfgWrite;
 use ferroce_rtl::desc::rx::{RqPub, RxMeta};
@@ -65,8 +66,12 @@ pub struct RxFront {
     pub cfg: Signal<In, CfgWrite>,
     /// Fill of the RQ WQE cache.
     pub rq_pub: Signal<In, RqPub>,
+    /// Error mark of a QP with an SRQ, from the pipeline's end.
+    pub mark: Signal<In, ErrorMark>,
     /// Start no packet; from a register.
     pub hold: Signal<In, Bit>,
+    /// A receive queue's position is to be read, in the same cycle.
+    pub rd_queue: Signal<Out, Bits<14>>,
     /// A QP's state is to be read; `checked` follows [`FRONT_LATENCY`] cycles later.
     pub rd_qp: Signal<Out, Bits<14>>,
     /// Something enters the pipeline in this cycle.
@@ -74,9 +79,14 @@ pub struct RxFront {
     /// The packet, after the checks.
     pub checked: Signal<Out, Checked>,
     qps: Constant<Bits<24>>,
+    /// Number of the first SRQ among the receive queues.
+    first_srq: Constant<Bits<14>>,
+    srq_mask: Constant<Bits<SRQ_BITS>>,
+    own_mask: Constant<Bits<14>>,
     inlet: RxEntry,
     table: Ram<ResponderEntry>,
     rq_fill: Ram<Bits<16>>,
+    marks: Ram<Bit>,
     r2: DFF<Reading>,
     r3: DFF<Reading>,
     r4: DFF<Reading>,
@@ -90,36 +100,51 @@ pub struct RxFront {
     full4: DFF<Bit>,
     fits4: DFF<Bit>,
     more4: DFF<Bit>,
+    marked4: DFF<Bit>,
+    queue4: DFF<Bits<14>>,
     checked5: DFF<Checked>,
+    checked6: DFF<Checked>,
+    queue: Signal<Local, Bits<14>>,
     op: Signal<Local, Bits<5>>,
     meta: Signal<Local, RxMeta>,
     sizes: Signal<Local, Sizes>,
     c: Signal<Local, ResponderEntry>,
     r: Signal<Local, Reading>,
+    refused: Signal<Local, Bit>,
     taken: Signal<Local, Bit>,
 }
 
 impl RxFront {
-    /// For `2^log2_qps` QPs.
+    /// For `2^log2_qps` QPs and `2^log2_srqs` SRQs.
     ///
     /// # Panics
-    /// If `log2_qps` is not 1 to 14.
+    /// If `log2_qps` is not 1 to 13, or `log2_srqs` above it or above [`SRQ_BITS`].
     #[must_use]
-    pub fn new(log2_qps: usize) -> Self {
-        assert!((1..=14).contains(&log2_qps), "2^{log2_qps} QPs");
+    pub fn new(log2_qps: usize, log2_srqs: usize) -> Self {
+        assert!((1..=13).contains(&log2_qps), "2^{log2_qps} QPs");
+        assert!(
+            log2_srqs <= log2_qps.min(SRQ_BITS),
+            "2^{log2_srqs} SRQs beside 2^{log2_qps} QPs"
+        );
         Self {
             clock: Signal::default(),
             packets: StreamIn::default(),
             cfg: Signal::default(),
             rq_pub: Signal::default(),
+            mark: Signal::default(),
             hold: Signal::default(),
+            rd_queue: Signal::default(),
             rd_qp: Signal::default(),
             starting: Signal::default(),
             checked: Signal::default(),
             qps: Constant::new((1u64 << log2_qps).into()),
+            first_srq: Constant::new((1u64 << log2_qps).into()),
+            srq_mask: Constant::new(((1u64 << log2_srqs) - 1).into()),
+            own_mask: Constant::new(((1u64 << log2_qps) - 1).into()),
             inlet: RxEntry::default(),
             table: Ram::new(log2_qps),
-            rq_fill: Ram::new(log2_qps),
+            rq_fill: Ram::new(log2_qps + 1),
+            marks: Ram::new(log2_qps),
             r2: DFF::default(),
             r3: DFF::default(),
             r4: DFF::default(),
@@ -131,21 +156,26 @@ impl RxFront {
             full4: DFF::default(),
             fits4: DFF::default(),
             more4: DFF::default(),
+            marked4: DFF::default(),
+            queue4: DFF::default(),
             checked5: DFF::default(),
+            checked6: DFF::default(),
+            queue: Signal::default(),
             op: Signal::default(),
             meta: Signal::default(),
             sizes: Signal::default(),
             c: Signal::default(),
             r: Signal::default(),
+            refused: Signal::default(),
             taken: Signal::default(),
         }
     }
 }
 
-/// 16 QPs.
+/// 16 QPs and 4 SRQs.
 impl Default for RxFront {
     fn default() -> Self {
-        Self::new(4)
+        Self::new(4, 2)
     }
 }
 
@@ -154,9 +184,9 @@ impl Logic for RxFront {
     fn update(&mut self) {
         dff_setup!(
             self, clock, r2, r3, r4, c4, live4, stray4, pkey_ok4, peer_ok4, full4, fits4, more4,
-            checked5
+            checked5, marked4, queue4, checked6
         );
-        clock!(self, clock, inlet, table, rq_fill);
+        clock!(self, clock, inlet, table, rq_fill, marks);
         self.inlet.packets.data.next = self.packets.data.val();
         self.inlet.packets.valid.next = self.packets.valid.val();
         self.packets.ready.next = self.inlet.packets.ready.val();
@@ -169,8 +199,10 @@ impl Logic for RxFront {
         self.table.rd_addr.next = bit_cast::<20, 24>(self.meta.val().dqpn);
         self.table.wr_addr.next = bit_cast::<20, 24>(self.meta.val().dqpn);
         self.table.wr_data.next = self.inlet.entry.val();
+        self.table.wr_data.next.srq = self.inlet.entry.val().srq & self.srq_mask.val();
         self.table.wr_valid.next = self.inlet.op.val().valid
             & self.inlet.op.val().reconfig
+            & !self.inlet.op.val().srq
             & (self.meta.val().dqpn < self.qps.val());
         self.r2.d.next.op = self.inlet.op.val();
         self.r2.d.next.meta = self.meta.val();
@@ -220,10 +252,13 @@ impl Logic for RxFront {
         self.sizes.next.padded = self.meta.val().pad != 0;
         self.r2.d.next.sizes = self.sizes.val();
 
-        // Stage 2: what is wrong with any path MTU. The other reads begin.
-        self.rd_qp.next = self.r2.q.val().meta.dqpn.get_bits::<14>(0);
-        self.rq_fill.rd_addr.next = bit_cast::<20, 24>(self.r2.q.val().meta.dqpn);
-        self.rq_fill.wr_addr.next = bit_cast::<20, 14>(self.rq_pub.val().qp);
+        self.marks.rd_addr.next = bit_cast::<20, 24>(self.meta.val().dqpn);
+        self.marks.wr_addr.next = bit_cast::<20, 14>(self.mark.val().qp);
+        self.marks.wr_data.next = self.mark.val().failed;
+        self.marks.wr_valid.next = self.mark.val().valid;
+
+        // Stage 2: what is wrong with any path MTU.
+        self.rq_fill.wr_addr.next = bit_cast::<20, 14>(self.rq_pub.val().queue);
         self.rq_fill.wr_data.next = self.rq_pub.val().fetched;
         self.rq_fill.wr_valid.next = self.rq_pub.val().valid;
         self.r3.d.next = self.r2.q.val();
@@ -244,8 +279,23 @@ impl Logic for RxFront {
             }
         }
 
-        // Stage 3: the configuration is here.
+        // Stage 3: the configuration is here. The reads that depend on it begin.
         self.c.next = self.table.rd_data.val();
+        self.rd_qp.next = self.r3.q.val().meta.dqpn.get_bits::<14>(0);
+        self.queue.next = self.r3.q.val().meta.dqpn.get_bits::<14>(0) & self.own_mask.val();
+        if self.r3.q.val().op.reconfig {
+            if self.r3.q.val().op.srq {
+                self.queue.next = (self.r3.q.val().meta.dqpn.get_bits::<14>(0)
+                    & bit_cast::<14, SRQ_BITS>(self.srq_mask.val()))
+                    | self.first_srq.val();
+            }
+        } else if self.c.val().shared {
+            self.queue.next = bit_cast::<14, SRQ_BITS>(self.c.val().srq) | self.first_srq.val();
+        }
+        self.rd_queue.next = self.queue.val();
+        self.rq_fill.rd_addr.next = bit_cast::<20, 14>(self.queue.val());
+        self.queue4.d.next = self.queue.val();
+        self.marked4.d.next = self.marks.rd_data.val() & self.c.val().shared;
         self.r4.d.next = self.r3.q.val();
         self.c4.d.next = self.c.val();
         self.live4.d.next =
@@ -282,33 +332,39 @@ impl Logic for RxFront {
         // Stage 4: all together.
         self.r.next = self.r4.q.val();
         self.checked5.d.next.valid = self.r.val().op.valid;
-        self.checked5.d.next.reconfig =
-            self.r.val().op.valid & self.r.val().op.reconfig & self.r.val().exists;
+        self.checked5.d.next.reconfig = self.r.val().op.valid
+            & self.r.val().op.reconfig
+            & (self.r.val().exists | self.r.val().op.srq);
         self.checked5.d.next.restart = self.r.val().op.restart;
         self.checked5.d.next.restart_rq = self.r.val().op.restart_rq;
+        self.checked5.d.next.stops = self.r.val().op.stops;
         self.checked5.d.next.qp = self.r.val().meta.dqpn.get_bits::<14>(0);
         self.checked5.d.next.meta = self.r.val().meta;
-        // Gated, so that what the state loop compares at once are registers and not the end of a slow shift register.
-        if !self.r.val().op.valid {
-            self.checked5.d.next.meta.psn = 0.into();
-            self.checked5.d.next.meta.len = 0.into();
-        }
         self.checked5.d.next.class = self.r.val().class;
         self.checked5.d.next.pd = self.c4.q.val().pd;
         self.checked5.d.next.cq = self.c4.q.val().cq;
         self.checked5.d.next.min_rnr = self.c4.q.val().min_rnr;
-        self.checked5.d.next.fetched = self.rq_fill.rd_data.val();
+        self.checked5.d.next.shared = self.c4.q.val().shared;
+        self.checked5.d.next.queue = self.queue4.q.val();
+        self.checked5.d.next.fetched = 0.into();
         // One outcome each, written flat: a chain of `else` becomes a chain of LUTs.
         self.checked5.d.next.drop.qpn = self.stray4.q.val();
-        self.checked5.d.next.drop.state = self.live4.q.val() & !self.c4.q.val().enabled;
-        self.checked5.d.next.drop.pkey =
-            self.live4.q.val() & self.c4.q.val().enabled & !self.pkey_ok4.q.val();
+        // A QP in error must take no more WQEs of an SRQ.
+        self.refused.next = self.marked4.q.val() & !self.r.val().kind.response;
+        self.checked5.d.next.drop.state =
+            self.live4.q.val() & (!self.c4.q.val().enabled | self.refused.val());
+        self.checked5.d.next.drop.pkey = self.live4.q.val()
+            & self.c4.q.val().enabled
+            & !self.refused.val()
+            & !self.pkey_ok4.q.val();
         self.checked5.d.next.drop.peer = self.live4.q.val()
             & self.c4.q.val().enabled
+            & !self.refused.val()
             & self.pkey_ok4.q.val()
             & !self.peer_ok4.q.val();
         self.taken.next = self.live4.q.val()
             & self.c4.q.val().enabled
+            & !self.refused.val()
             & self.pkey_ok4.q.val()
             & self.peer_ok4.q.val();
         self.checked5.d.next.request = self.taken.val() & !self.r.val().kind.response;
@@ -333,7 +389,16 @@ impl Logic for RxFront {
         {
             self.checked5.d.next.invalid = true;
         }
-        self.checked.next = self.checked5.q.val();
+
+        // Stage 5: the fill has come.
+        self.checked6.d.next = self.checked5.q.val();
+        self.checked6.d.next.fetched = self.rq_fill.rd_data.val();
+        // Gated, so that what the state loop compares at once are registers and not the end of a slow shift register.
+        if !self.checked5.q.val().valid {
+            self.checked6.d.next.meta.psn = 0.into();
+            self.checked6.d.next.meta.len = 0.into();
+        }
+        self.checked.next = self.checked6.q.val();
     }
 }
 

@@ -1,20 +1,46 @@
 //! Where payload goes: receive buffer or R_Key, and whether it may.
 
 use crate::control::packet::{Decided, Placed};
+use ferroce_abi::cqe::SharedWqe;
 use ferroce_abi::mr::{Access, Key};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
 use ferroce_rtl::desc::lookup::{MrCheck, WqeData, WqeRead, MR_CHECK_LATENCY, WQE_READ_LATENCY};
+use ferroce_rtl::rmw_ram::{RmwRam, RMW_LATENCY};
 
 /// Cycles from `decided` to `placed` and the MR check's answer: WQE read, address, question, answer.
 pub const PLACE_LATENCY: usize = WQE_READ_LATENCY + 2 + MR_CHECK_LATENCY;
 
+// What a message keeps of its WQE is read beside the WQE itself, a cycle later.
+const _: () = assert!(RMW_LATENCY + 1 == WQE_READ_LATENCY);
+
+/// `sges` of a WQE that the cache could not read.
+const UNREAD_SGES: u64 = 0xFF;
+const UNREAD_BIT: usize = SharedWqe::UNREAD_BIT as usize;
+
 const LOCAL_WRITE: u64 = Access::LOCAL_WRITE.bits() as u64;
 const REMOTE_WRITE: u64 = Access::REMOTE_WRITE.bits() as u64;
+
+/// A receive WQE as a message keeps it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+struct Kept {
+    addr: Bits<64>,
+    lkey: Bits<32>,
+    len: Bits<32>,
+    /// There is no buffer.
+    empty: Bit,
+    /// Malformed or not there.
+    bad: Bit,
+    /// How the CQE names it.
+    wqe: Bits<16>,
+}
 
 /// Reads the receive WQE of a SEND, forms the host address, and asks whether the access is allowed: a WRITE's first
 /// packet for the whole RETH range, every later packet for its own bytes (the region may have gone meanwhile),
 /// a SEND packet for its bytes of the receive buffer. Free running.
+///
+/// The WQE is read by the packet that takes it and kept with its QP for the rest of the message, so its place in the cache is free at once: however
+/// long a message takes, it holds up no other QP of an SRQ.
 #[derive(LogicBlock, Module)]
 pub struct RxPlace {
     /// Clock.
@@ -31,6 +57,8 @@ pub struct RxPlace {
     pub packet: Signal<Out, Decided>,
     /// Their place.
     pub placed: Signal<Out, Placed>,
+    kept: RmwRam<Kept>,
+    kept_qp: DFF<Bits<14>>,
     during_read: Delay<Decided>,
     during_check: Delay<Decided>,
     write_sum: DFF<Bits<64>>,
@@ -46,11 +74,15 @@ pub struct RxPlace {
     placed_delay: Delay<Placed>,
     d4: Signal<Local, Decided>,
     w: Signal<Local, WqeData>,
-    no_buffer: Signal<Local, Bit>,
+    unread: Signal<Local, Bit>,
+    fresh: Signal<Local, Kept>,
+    k: Signal<Local, Kept>,
 }
 
-impl Default for RxPlace {
-    fn default() -> Self {
+impl RxPlace {
+    /// For `2^log2_qps` QPs.
+    #[must_use]
+    pub fn new(log2_qps: usize) -> Self {
         Self {
             clock: Signal::default(),
             decided: Signal::default(),
@@ -59,6 +91,8 @@ impl Default for RxPlace {
             mr_check: Signal::default(),
             packet: Signal::default(),
             placed: Signal::default(),
+            kept: RmwRam::new(log2_qps),
+            kept_qp: DFF::default(),
             during_read: Delay::new(WQE_READ_LATENCY),
             during_check: Delay::new(PLACE_LATENCY - WQE_READ_LATENCY),
             write_sum: DFF::default(),
@@ -74,8 +108,17 @@ impl Default for RxPlace {
             placed_delay: Delay::new(MR_CHECK_LATENCY),
             d4: Signal::default(),
             w: Signal::default(),
-            no_buffer: Signal::default(),
+            unread: Signal::default(),
+            fresh: Signal::default(),
+            k: Signal::default(),
         }
+    }
+}
+
+/// 16 QPs.
+impl Default for RxPlace {
+    fn default() -> Self {
+        Self::new(4)
     }
 }
 
@@ -85,6 +128,7 @@ impl Logic for RxPlace {
         dff_setup!(
             self,
             clock,
+            kept_qp,
             write_sum,
             total_sum,
             d5,
@@ -97,6 +141,7 @@ impl Logic for RxPlace {
         clock!(
             self,
             clock,
+            kept,
             during_read,
             during_check,
             write_addr,
@@ -105,9 +150,12 @@ impl Logic for RxPlace {
         );
 
         // Read the WQE; add meanwhile.
-        self.wqe_read.next.qp = self.decided.val().qp;
+        self.wqe_read.next.qp = self.decided.val().queue;
         self.wqe_read.next.wqe = self.decided.val().rq;
         self.during_read.data_in.next = self.decided.val();
+        self.kept_qp.d.next = self.decided.val().qp;
+        self.kept.rd_valid.next = true;
+        self.kept.rd_addr.next = bit_cast::<20, 14>(self.kept_qp.q.val());
         self.write_sum.d.next =
             self.decided.val().va + bit_cast::<64, 32>(self.decided.val().offset);
         self.total_sum.d.next =
@@ -118,17 +166,41 @@ impl Logic for RxPlace {
         // The WQE is here.
         self.d4.next = self.during_read.data_out.val();
         self.w.next = self.wqe_data.val();
-        self.no_buffer.next = self.w.val().sges == 0;
+        self.fresh.next.addr = self.w.val().addr;
+        self.fresh.next.lkey = self.w.val().lkey;
+        self.fresh.next.len = self.w.val().sge_len;
+        self.fresh.next.empty = self.w.val().sges == 0;
+        self.fresh.next.bad = !self.w.val().avail | (self.w.val().sges > 1);
+        // A WQE that could not be read has no tag.
+        self.unread.next = !self.w.val().avail | (self.w.val().sges == UNREAD_SGES);
+        self.fresh.next.wqe = self.d4.val().rq;
+        if self.d4.val().shared & self.unread.val() {
+            self.fresh.next.wqe = self.d4.val().rq.replace_bit(UNREAD_BIT, true);
+        } else if self.d4.val().shared {
+            self.fresh.next.wqe = self
+                .w
+                .val()
+                .imm
+                .get_bits::<16>(0)
+                .replace_bit(UNREAD_BIT, false);
+        }
+        self.kept.wr_valid.next = self.d4.val().takes;
+        self.kept.wr_addr.next = bit_cast::<20, 14>(self.d4.val().qp);
+        self.kept.wr_data.next = self.fresh.val();
+        self.k.next = self.kept.rd_data.val();
+        if self.d4.val().takes {
+            self.k.next = self.fresh.val();
+        }
         self.d5.d.next = self.d4.val();
         self.write_addr5.d.next = self.write_addr.data_out.val();
-        self.lkey5.d.next = self.w.val().lkey;
-        self.placed5.d.next.addr = self.w.val().addr + bit_cast::<64, 32>(self.d4.val().offset);
+        self.lkey5.d.next = self.k.val().lkey;
+        self.placed5.d.next.wqe = self.k.val().wqe;
+        self.placed5.d.next.addr = self.k.val().addr + bit_cast::<64, 32>(self.d4.val().offset);
         self.placed5.d.next.total = self.total.data_out.val();
-        self.placed5.d.next.bad_wqe =
-            self.d4.val().class.send & (!self.w.val().avail | (self.w.val().sges > 1));
+        self.placed5.d.next.bad_wqe = self.d4.val().class.send & self.k.val().bad;
         self.placed5.d.next.too_long = self.d4.val().class.send
-            & ((self.total.data_out.val() > self.w.val().sge_len)
-                | (self.no_buffer.val() & self.total.data_out.val().any()));
+            & ((self.total.data_out.val() > self.k.val().len)
+                | (self.k.val().empty & self.total.data_out.val().any()));
 
         // Ask.
         self.placed6.d.next = self.placed5.q.val();

@@ -1,6 +1,6 @@
 //! Last stages of the control pipeline: the error mark of a QP, verdict, answer, completion.
 
-use crate::control::packet::{Decided, Placed};
+use crate::control::packet::{Decided, ErrorMark, Flush, Placed};
 use crate::events::ControlEvents;
 use ferroce_abi::cqe::{flags, Status, WcOpcode};
 use ferroce_emit::prelude::*;
@@ -26,6 +26,7 @@ const RECV_IMM: u64 = WcOpcode::RecvRdmaWithImm as u64;
 const LOC_LEN: u64 = Status::LocLen as u64;
 const LOC_QP_OP: u64 = Status::LocQpOp as u64;
 const LOC_PROT: u64 = Status::LocProt as u64;
+const WR_FLUSH: u64 = Status::WrFlush as u64;
 const REM_INV_REQ: u64 = Status::RemInvReq as u64;
 /// Where in the CQE flags "with immediate" is.
 const WITH_IMM_BIT: usize = flags::WITH_IMM.trailing_zeros() as usize;
@@ -34,6 +35,16 @@ const SOLICITED_BIT: usize = flags::SOLICITED.trailing_zeros() as usize;
 
 /// Cycles by which `dead_qp` is ahead of its packet: the latency of the RAM that is read there.
 pub const DEAD_LEAD: usize = ferroce_rtl::rmw_ram::RMW_LATENCY;
+/// How a QP's responder stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+struct Life {
+    /// In error.
+    dead: Bit,
+    /// A SEND in progress holds a receive WQE.
+    holds: Bit,
+    /// It was moved to the error state.
+    stopped: Bit,
+}
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
@@ -54,11 +65,20 @@ struct Outcome {
     length: Bit,
     /// Failed at the L_Key of the receive buffer.
     local: Bit,
+    /// A receive WQE was held when it came.
+    holds: Bit,
+    /// It stops a QP that holds a WQE of an SRQ.
+    flushes: Bit,
+    /// It moves a QP that has an SRQ to the error state.
+    last: Bit,
 }
 
 /// Keeps one error mark a QP in a loop of one cycle: the first failing packet sets it, and whatever of the same QP
 /// comes later is neither placed nor answered nor completed, until configuration restarts the QP. Every packet gets
 /// exactly one verdict, in order.
+///
+/// A WQE that was taken from an SRQ always gets a CQE, since nobody else knows who has it: a packet that comes for a QP in error has its WQE flushed,
+/// and so has a QP that is stopped in the middle of a SEND. What moves the QP to the error state comes behind all its packets: the last WQE is reached (IBTA 11.6.3).
 #[derive(LogicBlock, Module)]
 pub struct RxVerdict {
     /// Clock.
@@ -81,13 +101,22 @@ pub struct RxVerdict {
     pub response: Signal<Out, AckInfo>,
     /// `response` is valid.
     pub response_valid: Signal<Out, Bit>,
-    /// New position in the RQ.
+    /// New position in a receive queue.
     pub consumed: Signal<Out, Consumed>,
     /// `consumed` is valid.
     pub consumed_valid: Signal<Out, Bit>,
+    /// A QP with an SRQ was stopped.
+    pub flush: Signal<Out, Flush>,
+    /// `flush` is valid.
+    pub flush_valid: Signal<Out, Bit>,
+    /// Error mark of the QP, for the pipeline's entry.
+    pub mark: Signal<Out, ErrorMark>,
     /// What is counted.
     pub events: Signal<Out, ControlEvents>,
-    dead: RmwRam<Bit>,
+    life: RmwRam<Life>,
+    out_flush: DFF<Flush>,
+    out_flush_valid: DFF<Bit>,
+    out_mark: DFF<ErrorMark>,
     p1: DFF<Decided>,
     placed1: DFF<Placed>,
     o1: DFF<Outcome>,
@@ -105,6 +134,8 @@ pub struct RxVerdict {
     d: Signal<Local, Decided>,
     o: Signal<Local, Outcome>,
     receives: Signal<Local, Bit>,
+    fails: Signal<Local, Bit>,
+    stops: Signal<Local, Bit>,
     live: Signal<Local, Bit>,
 }
 
@@ -125,8 +156,14 @@ impl RxVerdict {
             response_valid: Signal::default(),
             consumed: Signal::default(),
             consumed_valid: Signal::default(),
+            flush: Signal::default(),
+            flush_valid: Signal::default(),
+            mark: Signal::default(),
             events: Signal::default(),
-            dead: RmwRam::new(log2_qps),
+            life: RmwRam::new(log2_qps),
+            out_flush: DFF::default(),
+            out_flush_valid: DFF::default(),
+            out_mark: DFF::default(),
             p1: DFF::default(),
             placed1: DFF::default(),
             o1: DFF::default(),
@@ -144,6 +181,8 @@ impl RxVerdict {
             d: Signal::default(),
             o: Signal::default(),
             receives: Signal::default(),
+            fails: Signal::default(),
+            stops: Signal::default(),
             live: Signal::default(),
         }
     }
@@ -173,9 +212,12 @@ impl Logic for RxVerdict {
             out_consumed,
             out_consumed_valid,
             out_packet,
-            out_events
+            out_events,
+            out_flush,
+            out_flush_valid,
+            out_mark
         );
-        clock!(self, clock, dead);
+        clock!(self, clock, life);
 
         // The loop: everything that can fail has failed or not by now.
         self.p.next = self.packet.val();
@@ -184,19 +226,40 @@ impl Logic for RxVerdict {
                 | self.placed.val().fault
                 | self.placed.val().bad_wqe
                 | self.placed.val().too_long);
-        self.dead.rd_valid.next = true;
-        self.dead.rd_addr.next = bit_cast::<20, 14>(self.dead_qp.val());
-        self.dead.wr_addr.next = bit_cast::<20, 14>(self.p.val().qp);
-        self.dead.wr_valid.next =
-            self.failed.val() | self.p.val().fatal | (self.p.val().reconfig & self.p.val().restart);
-        self.dead.wr_data.next = !self.p.val().reconfig;
+        self.fails.next = self.failed.val() | self.p.val().fatal;
+        self.stops.next = self.p.val().reconfig & self.p.val().stops;
+        self.live.next = !self.life.rd_data.val().dead;
+        self.life.rd_valid.next = true;
+        self.life.rd_addr.next = bit_cast::<20, 14>(self.dead_qp.val());
+        self.life.wr_addr.next = bit_cast::<20, 14>(self.p.val().qp);
+        self.life.wr_valid.next = self.p.val().accept | self.p.val().fatal | self.stops.val();
+        self.life.wr_data.next.dead = (self.life.rd_data.val().dead | self.fails.val())
+            & !(self.p.val().reconfig & self.p.val().restart);
+        self.life.wr_data.next.holds = self.p.val().accept
+            & !self.failed.val()
+            & self.live.val()
+            & self.p.val().class.send
+            & !self.p.val().class.ends;
+        self.life.wr_data.next.stopped = (self.life.rd_data.val().stopped | self.stops.val())
+            & !(self.p.val().reconfig & self.p.val().restart);
+        self.out_mark.d.next.valid =
+            self.fails.val() | (self.p.val().reconfig & self.p.val().restart);
+        self.out_mark.d.next.qp = self.p.val().qp;
+        self.out_mark.d.next.failed = !self.p.val().reconfig;
+        self.mark.next = self.out_mark.q.val();
 
         self.p1.d.next = self.p.val();
         self.placed1.d.next = self.placed.val();
-        self.live.next = !self.dead.rd_data.val();
         self.o1.d.next.good = self.p.val().accept & !self.failed.val() & self.live.val();
-        self.o1.d.next.bad = (self.failed.val() | self.p.val().fatal) & self.live.val();
-        self.o1.d.next.late = self.dead.rd_data.val();
+        self.o1.d.next.bad = self.fails.val() & self.live.val();
+        self.o1.d.next.late = self.life.rd_data.val().dead;
+        self.o1.d.next.holds = self.life.rd_data.val().holds;
+        self.o1.d.next.flushes =
+            self.stops.val() & self.p.val().shared & self.life.rd_data.val().holds;
+        self.o1.d.next.last = self.stops.val()
+            & self.p.val().shared
+            & !self.p.val().restart
+            & !self.life.rd_data.val().stopped;
         self.o1.d.next.write = self.p.val().accept & self.p.val().class.write;
         self.o1.d.next.access =
             self.p.val().accept & self.p.val().class.write & !self.placed.val().fault;
@@ -222,7 +285,7 @@ impl Logic for RxVerdict {
         self.out_verdict.d.next.beats = self.d.val().beats;
         self.out_verdict.d.next.cq = self.d.val().cq;
         self.out_verdict.d.next.qp = self.d.val().qp;
-        self.out_verdict.d.next.wqe = self.d.val().rq;
+        self.out_verdict.d.next.wqe = self.placed1.q.val().wqe;
         self.out_verdict.d.next.byte_len = self.placed1.q.val().total;
         self.out_verdict.d.next.imm = 0.into();
         if self.d.val().class.imm {
@@ -251,11 +314,27 @@ impl Logic for RxVerdict {
                 self.out_verdict.d.next.status = LOC_PROT.into();
             }
             if self.d.val().fatal {
-                self.out_verdict.d.next.has_cqe = self.d.val().wqe_in_use;
+                self.out_verdict.d.next.has_cqe = self.o.val().holds;
                 self.out_verdict.d.next.opcode = RECV.into();
                 self.out_verdict.d.next.status = REM_INV_REQ.into();
             }
         }
+        // No one but the card knows that this WQE of an SRQ was taken.
+        if self.d.val().takes
+            & self.d.val().shared
+            & (self.o.val().late | (self.o.val().bad & self.o.val().write))
+        {
+            self.out_verdict.d.next.has_cqe = true;
+            self.out_verdict.d.next.status = WR_FLUSH.into();
+        }
+        self.out_flush.d.next.qp = self.d.val().qp;
+        self.out_flush.d.next.cq = self.d.val().cq;
+        self.out_flush.d.next.wqe = self.placed1.q.val().wqe;
+        self.out_flush.d.next.holds = self.o.val().flushes;
+        self.out_flush.d.next.last = self.o.val().last;
+        self.out_flush_valid.d.next = self.o.val().flushes | self.o.val().last;
+        self.flush.next = self.out_flush.q.val();
+        self.flush_valid.next = self.out_flush_valid.q.val();
 
         // Answer.
         self.out_ack.d.next.qp = self.d.val().qp;
@@ -292,9 +371,9 @@ impl Logic for RxVerdict {
         self.out_response.d.next.syndrome = self.d.val().syndrome;
         self.out_response_valid.d.next = self.d.val().response;
 
-        self.out_consumed.d.next.qp = self.d.val().qp;
+        self.out_consumed.d.next.qp = self.d.val().queue;
         self.out_consumed.d.next.wqe = self.d.val().rq + 1;
-        self.out_consumed_valid.d.next = self.o.val().good & self.receives.val();
+        self.out_consumed_valid.d.next = self.d.val().takes;
         if self.d.val().reconfig {
             self.out_consumed.d.next.wqe = 0.into();
             self.out_consumed_valid.d.next = self.d.val().restart_rq;

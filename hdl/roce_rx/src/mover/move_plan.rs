@@ -120,6 +120,7 @@ impl Logic for MovePlan {
         self.draft1.d.next.cqe.byte_len = self.v.val().byte_len;
         self.draft1.d.next.cqe.imm = self.v.val().imm;
         self.draft1.d.next.cqe.wqe = self.v.val().wqe;
+        self.draft1.d.next.cqe.last = self.v.val().last;
 
         // Way out of the frame. A job for which nobody waits gives no beats.
         self.strip.head.next = self.draft1.q.val().head;

@@ -13,5 +13,6 @@ mod requester;
 mod requests;
 mod responder;
 mod rights;
+mod shared;
 mod timers;
 mod world;

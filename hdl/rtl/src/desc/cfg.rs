@@ -70,6 +70,10 @@ pub mod table {
     pub const ASYNC: u64 = 10;
     /// `ferroce_abi::cfg::AhCfg`, by AH.
     pub const AH: u64 = 12;
+    /// [`super::RingCfg`] by SRQ; empties the WQE cache of that SRQ.
+    pub const SRQ: u64 = 11;
+    /// [`super::SrqLimitCfg`] by SRQ.
+    pub const SRQ_LIMIT: u64 = 13;
 }
 
 /// The port's own addresses.
@@ -159,6 +163,19 @@ pub struct ResponderCfg {
     pub pkey: Bits<16>,
     /// Peer's IPv4 address, first wire byte in bits 31:24.
     pub peer_ip: Bits<32>,
+    /// Receive WQEs come from an SRQ.
+    pub shared: Bit,
+    /// That SRQ.
+    pub srq: Bits<10>,
+}
+
+/// The limit of an SRQ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct SrqLimitCfg {
+    /// WQEs; 0 asks for no event.
+    pub limit: Bits<16>,
+    /// EQ that takes the event.
+    pub eq: Bits<7>,
 }
 
 /// A ring in host memory.

@@ -86,6 +86,8 @@ pub struct CqeJob {
     pub imm: Bits<32>,
     /// SQ or RQ index of the WQE.
     pub wqe: Bits<16>,
+    /// No completion, but the mark behind the last one that a QP makes of its SRQ's WQEs.
+    pub last: Bit,
 }
 
 /// What the mover does with the oldest frame in the packet buffer.
@@ -119,8 +121,21 @@ pub struct Verdict {
     pub byte_len: Bits<32>,
     /// CQE immediate.
     pub imm: Bits<32>,
-    /// RQ index of the WQE.
+    /// RQ index of the WQE, or an SRQ WQE's name (`ferroce_abi::cqe::SharedWqe`).
     pub wqe: Bits<16>,
+    /// With `has_cqe`: see [`CqeJob`].
+    pub last: Bit,
+}
+
+/// The responder's position in a receive queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct RqPosition {
+    /// It changes in this cycle.
+    pub valid: Bit,
+    /// Receive queue: a QP's own RQ is numbered as the QP, SRQs follow behind all QPs.
+    pub queue: Bits<14>,
+    /// Index of the next receive WQE.
+    pub rq: Bits<16>,
 }
 
 /// Published by the RQ WQE cache on every state write, read by the responder from its own copy: a request
@@ -130,8 +145,8 @@ pub struct Verdict {
 pub struct RqPub {
     /// Write in this cycle.
     pub valid: Bit,
-    /// QP index.
-    pub qp: Bits<14>,
+    /// Receive queue, see [`RqPosition`].
+    pub queue: Bits<14>,
     /// RQ index after the newest WQE in the cache.
     pub fetched: Bits<16>,
     /// Producer index: a WQE between `fetched` and `posted` is under way.

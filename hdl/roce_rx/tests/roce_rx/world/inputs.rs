@@ -22,6 +22,8 @@ pub fn responder(qp: usize, psn: u32) -> ResponderCfg {
         min_rnr: 12,
         pkey: 0xFFFF,
         peer_ip: u32::from_be_bytes(PEER_IP),
+        shared: false,
+        srq: 0,
     }
 }
 
@@ -79,7 +81,7 @@ impl World {
         self.fetched[qp] = count;
         self.rq_pubs.push_back(RqPub {
             valid: true,
-            qp: (qp as u64).into(),
+            queue: (qp as u64).into(),
             fetched: (count as u64 & 0xFFFF).into(),
             posted: (self.buffers[qp].len() as u64 & 0xFFFF).into(),
         });

@@ -24,7 +24,10 @@ pub use inputs::{completer, responder};
 pub use types::{Ack, Back, Buffer, Cqe, Region};
 
 pub const LOG2_QPS: usize = 3;
+pub const LOG2_SRQS: usize = 1;
 pub const QPS: usize = 1 << LOG2_QPS;
+/// Receive queues: the QPs' own ones, then the SRQs.
+pub const QUEUES: usize = QPS + (1 << LOG2_SRQS);
 pub const LOG2_WINDOW: usize = 4;
 
 /// Cycles in 100 in which something happens.
@@ -71,6 +74,8 @@ pub struct World {
     write: Option<(u64, usize, usize)>,
     pub acks: Vec<Ack>,
     pub rx_cqes: Vec<Cqe>,
+    /// Marks that a QP has reached its last WQE, and the CQEs that were there before.
+    pub last_wqes: Vec<(u16, usize)>,
     pub tx_cqes: Vec<Cqe>,
     pub consumed: Vec<(u16, u16)>,
     pub rewinds: Vec<Back>,
@@ -96,6 +101,7 @@ impl World {
         let sim = Sim::new("roce_rx", move || {
             RoceRx::new(RxSizes {
                 log2_qps: LOG2_QPS,
+                log2_srqs: LOG2_SRQS,
                 log2_window: LOG2_WINDOW,
                 log2_buffer_beats,
             })
@@ -115,12 +121,13 @@ impl World {
             wqe_answers: vec![WqeData::default(); WQE_READ_LATENCY].into(),
             mr_answers: vec![MrAnswer::default(); MR_CHECK_LATENCY].into(),
             regions: Vec::new(),
-            buffers: vec![Vec::new(); QPS],
-            fetched: vec![0; QPS],
+            buffers: vec![Vec::new(); QUEUES],
+            fetched: vec![0; QUEUES],
             memory: HashMap::new(),
             write: None,
             acks: Vec::new(),
             rx_cqes: Vec::new(),
+            last_wqes: Vec::new(),
             tx_cqes: Vec::new(),
             consumed: Vec::new(),
             rewinds: Vec::new(),

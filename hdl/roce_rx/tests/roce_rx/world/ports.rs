@@ -93,7 +93,12 @@ impl World {
         }
         if self.sim.taken("rx_cqes") {
             let cqe: CqeJob = self.sim.get("rx_cqes_data");
-            self.take_rx_cqe(cqe.into());
+            if cqe.last {
+                self.last_wqes
+                    .push((cqe.qp.to_u64() as u16, self.rx_cqes.len()));
+            } else {
+                self.take_rx_cqe(cqe.into());
+            }
         }
         if self.sim.taken("tx_cqes") {
             let cqe: CqeJob = self.sim.get("tx_cqes_data");

@@ -17,6 +17,8 @@ impl World {
         };
         WqeData {
             avail: true,
+            // The tag of an SRQ's WQE.
+            imm: (wqe as u64 & 0x7FFF).into(),
             sges: u64::from(buffer.sges).into(),
             addr: buffer.addr.into(),
             lkey: u64::from(buffer.lkey).into(),
