@@ -54,25 +54,38 @@ fn ends(frame: &Frame) -> Option<[Endpoint; 2]> {
 
 /// Registers memory that the peer has chosen, past the driver, which would choose by itself.
 fn register(open: &Open, reth: &Reth) -> Result<()> {
-    let key = Key::from_bits(reth.rkey);
     let entry = MrCfg {
         valid: true,
-        tag: key.tag(),
+        tag: Key::from_bits(reth.rkey).tag(),
         pd: FIRST_PD,
         access: (Access::LOCAL_WRITE | Access::REMOTE_WRITE).bits(),
         base: reth.va,
         len: reth.dma_len.into(),
         ..MrCfg::default()
     };
+    command(open, Command::RegMr, reth, entry)
+}
+
+/// Takes that memory back: the next frame may ask for the same key.
+fn deregister(open: &Open, reth: &Reth) -> Result<()> {
+    let gone = MrCfg {
+        tag: Key::from_bits(reth.rkey).tag(),
+        ..MrCfg::default()
+    };
+    command(open, Command::DeregMr, reth, gone)
+}
+
+fn command(open: &Open, command: Command, reth: &Reth, entry: MrCfg) -> Result<()> {
     for (at, word) in (regs::MAILBOX_IN..).step_by(8).zip(entry.to_bits()?) {
         open.bar.write64(at, word)?;
     }
-    open.bar.write32(regs::COMMAND_OBJECT, key.index())?;
-    open.bar.write32(regs::COMMAND, Command::RegMr as u32)?;
+    let object = Key::from_bits(reth.rkey).index();
+    open.bar.write32(regs::COMMAND_OBJECT, object)?;
+    open.bar.write32(regs::COMMAND, command as u32)?;
     loop {
         match MailboxState::from_bits(open.bar.read32(regs::COMMAND_STATUS)?) {
             MailboxState::Done(0) => return Ok(()),
-            MailboxState::Done(code) => bail!("RegMr ended with code {code}"),
+            MailboxState::Done(code) => bail!("{command:?} ended with code {code}"),
             MailboxState::Idle | MailboxState::Busy => {}
         }
     }
@@ -214,6 +227,7 @@ fn request(stage: &mut Stage, frame: &Frame, bytes: Vec<u8>, opcode: Opcode) -> 
     let done = stage.open.cq.poll(4)?;
     let got = if write {
         ensure!(done.is_empty(), "{done:?}");
+        deregister(&stage.open, &reth)?;
         ferroce_sim::card::lock(&memory)
             .slice(reth.va, total)?
             .to_vec()
