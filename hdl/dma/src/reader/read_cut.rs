@@ -237,7 +237,6 @@ impl Logic for ReadCut {
             self.pieces.input.data.next.first_be = self.s_first_be.q.val() & self.s_last_be.q.val();
             self.pieces.input.data.next.last_be = 0.into();
         }
-        self.pieces.input.data.next.reserved = false;
         self.pieces.input.data.next.ordered = self.s_ordered.q.val();
         self.pieces.input.data.next.tag = self.s_tag.q.val();
         self.pieces.input.data.next.last = self.s_ends.q.val();

@@ -20,7 +20,7 @@ use ferroce_rtl::sync_fifo::SyncFifo;
 pub const CLASSES: usize = 3;
 
 /// Every class has a FIFO, a cutter and a ring of its own; they share the block's room for
-/// completions and the TLP stream, round robin. A FIFO holds as many requests as
+/// completions and the TLP stream, piece by piece in turn. A FIFO holds as many requests as
 /// its client has tags, so a class that waits for slots never holds up the port.
 #[derive(LogicBlock, Module)]
 pub struct ReadSplit {
@@ -50,8 +50,6 @@ pub struct ReadSplit {
     rings: [SlotRing; CLASSES],
     issues: Arb4<ReadIssue>,
     opened_reg: DFF<SlotOpen>,
-    opened_lines: DFF<Bits<4>>,
-    returned: DFF<Bits<4>>,
     record_reg: DFF<SlotRecord>,
     record_valid_reg: DFF<Bit>,
     tlps: Skid<RqTlp>,
@@ -59,7 +57,6 @@ pub struct ReadSplit {
     rq_half: Signal<Local, Bit>,
     taken: Signal<Local, ReadIssue>,
     go: Signal<Local, Bit>,
-    lines: Signal<Local, Bits<4>>,
 }
 
 /// A place for each of a client's tags, in LUT RAM: 86 bits are too few for a block RAM.
@@ -95,8 +92,6 @@ impl ReadSplit {
             ],
             issues: Arb4::default(),
             opened_reg: DFF::default(),
-            opened_lines: DFF::default(),
-            returned: DFF::default(),
             record_reg: DFF::default(),
             record_valid_reg: DFF::default(),
             tlps: Skid::default(),
@@ -104,7 +99,6 @@ impl ReadSplit {
             rq_half: Signal::default(),
             taken: Signal::default(),
             go: Signal::default(),
-            lines: Signal::default(),
         }
     }
 }
@@ -119,15 +113,7 @@ impl Default for ReadSplit {
 impl Logic for ReadSplit {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clock,
-            opened_reg,
-            opened_lines,
-            returned,
-            record_reg,
-            record_valid_reg
-        );
+        dff_setup!(self, clock, opened_reg, record_reg, record_valid_reg);
         clock!(self, clock, budget, issues, tlps);
 
         self.upper.next = self.request.data.val().tag.get_bit(7);
@@ -139,6 +125,8 @@ impl Logic for ReadSplit {
             self.requests[i].input.data.next = self.request.data.val();
             self.cuts[i].limits.next = self.limits.val();
             StreamOut::<DmaReadReq>::join(&mut self.requests[i].output, &mut self.cuts[i].request);
+            StreamOut::<ReadPiece>::join(&mut self.cuts[i].piece, &mut self.rings[i].piece);
+            self.rings[i].opened.next = self.opened_reg.q.val();
             self.rings[i].end.next = self.end.val();
             self.rings[i].freed.next = self.freed.val().get_bit(i);
         }
@@ -155,18 +143,6 @@ impl Logic for ReadSplit {
             }
         }
 
-        StreamOut::<ReadPiece>::join(&mut self.cuts[0].piece, &mut self.budget.payload);
-        StreamOut::<ReadPiece>::join(&mut self.cuts[1].piece, &mut self.budget.sq);
-        StreamOut::<ReadPiece>::join(&mut self.cuts[2].piece, &mut self.budget.rq);
-        StreamOut::<ReadPiece>::join(&mut self.budget.to_payload, &mut self.rings[0].piece);
-        StreamOut::<ReadPiece>::join(&mut self.budget.to_sq, &mut self.rings[1].piece);
-        StreamOut::<ReadPiece>::join(&mut self.budget.to_rq, &mut self.rings[2].piece);
-        self.budget.now.next = self.now.val();
-        self.budget.end.next = self.end.val();
-        self.budget.opened.next = self.opened_reg.q.val();
-        self.budget.opened_lines.next = self.opened_lines.q.val();
-        self.budget.returned.next = self.returned.q.val();
-
         StreamOut::<ReadIssue>::join(&mut self.rings[0].issue, &mut self.issues.in0);
         StreamOut::<ReadIssue>::join(&mut self.rings[1].issue, &mut self.issues.in1);
         StreamOut::<ReadIssue>::join(&mut self.rings[2].issue, &mut self.issues.in2);
@@ -174,10 +150,14 @@ impl Logic for ReadSplit {
         self.issues.in3.data.next = self.rings[2].issue.data.val();
         self.issues.in3.valid.next = false;
 
-        self.taken.next = self.issues.output.data.val();
-        self.issues.output.ready.next = self.tlps.input.ready.val();
-        self.go.next = self.issues.output.valid.val() & self.tlps.input.ready.val();
-        self.tlps.input.valid.next = self.issues.output.valid.val() & self.taken.val().read;
+        StreamOut::<ReadIssue>::join(&mut self.issues.output, &mut self.budget.from);
+        self.budget.now.next = self.now.val();
+        self.budget.end.next = self.end.val();
+
+        self.taken.next = self.budget.to.data.val();
+        self.budget.to.ready.next = self.tlps.input.ready.val();
+        self.go.next = self.budget.to.valid.val() & self.tlps.input.ready.val();
+        self.tlps.input.valid.next = self.budget.to.valid.val() & self.taken.val().read;
         self.tlps.input.data.next.write = false;
         self.tlps.input.data.next.addr = self.taken.val().addr;
         self.tlps.input.data.next.dwords = bit_cast::<11, 8>(self.taken.val().dwords);
@@ -192,12 +172,6 @@ impl Logic for ReadSplit {
         self.opened_reg.d.next.lap = self.taken.val().lap;
         self.opened_reg.d.next.end = self.taken.val().end;
         self.opened.next = self.opened_reg.q.val();
-        self.lines.next = bit_cast::<4, 3>(self.taken.val().more_lines) + 1;
-        self.opened_lines.d.next = self.lines.val();
-        self.returned.d.next = 0.into();
-        if self.go.val() & self.taken.val().reserved & !self.taken.val().read {
-            self.returned.d.next = self.lines.val();
-        }
         self.record_valid_reg.d.next = self.go.val();
         self.record_reg.d.next.slot = self.taken.val().slot;
         self.record_reg.d.next.lap = self.taken.val().lap;

@@ -42,8 +42,6 @@ pub struct ReadPiece {
     pub first_be: Bits<4>,
     /// Byte enables of the last doubleword; 0 if there is only one.
     pub last_be: Bits<4>,
-    /// The PCIe block has room for its completions; else it fails at once.
-    pub reserved: Bit,
     /// The request's `ordered`.
     pub ordered: Bit,
     /// The client's tag.
@@ -65,8 +63,8 @@ pub struct ReadIssue {
     pub read: Bit,
     /// The place is stepped over; there is no piece.
     pub void: Bit,
-    /// The piece's reservation; without `read` it is to be given back.
-    pub reserved: Bit,
+    /// Lines of the slot that are read; 0 without `read`.
+    pub lines: Bits<4>,
     /// The slot.
     pub slot: Bits<8>,
     /// Changes with every read that uses the slot; 1 in the first.

@@ -1,6 +1,6 @@
 //! Gives the slots of a class to pieces, in a ring.
 
-use super::slot::{class_mask, ReadIssue, ReadPiece, SlotEnd};
+use super::slot::{class_mask, ReadIssue, ReadPiece, SlotEnd, SlotOpen};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::in_flight::InFlight;
 use ferroce_rtl::lutram::Lutram;
@@ -10,13 +10,16 @@ use ferroce_rtl::stream::{StreamIn, StreamOut};
 /// Reserve before issue: a piece takes the next slot of the ring, when its place has been given back. A place every two cycles.
 ///
 /// The slot's tag may be dead: the read timed out, and its completion may still come. Such a place is stepped over. After a
-/// round in which all were dead, pieces fail at once, until a tag is alive again. A piece without a reservation fails at once, too.
+/// round in which all were dead, pieces fail at once, until a tag is alive again. A slot's lap changes only when its read is sure to leave
+/// (`opened`), which is long before its turn comes again.
 #[derive(LogicBlock, Module)]
 pub struct SlotRing {
     /// Clock.
     pub clock: Signal<In, Clock>,
     /// Pieces to read.
     pub piece: StreamIn<ReadPiece>,
+    /// Slots that wait from now on, of all classes.
+    pub opened: Signal<In, SlotOpen>,
     /// Completions that are over, of all classes.
     pub end: Signal<In, SlotEnd>,
     /// The oldest place of the ring is free again.
@@ -43,7 +46,6 @@ pub struct SlotRing {
     open: Signal<Local, Bit>,
     void: Signal<Local, Bit>,
     go: Signal<Local, Bit>,
-    read: Signal<Local, Bit>,
 }
 
 impl SlotRing {
@@ -56,6 +58,7 @@ impl SlotRing {
         Self {
             clock: Signal::default(),
             piece: StreamIn::default(),
+            opened: Signal::default(),
             end: Signal::default(),
             freed: Signal::default(),
             issue: StreamOut::default(),
@@ -75,7 +78,6 @@ impl SlotRing {
             open: Signal::default(),
             void: Signal::default(),
             go: Signal::default(),
-            read: Signal::default(),
         }
     }
 }
@@ -95,6 +97,11 @@ impl Logic for SlotRing {
             self.end.val().valid & ((self.end.val().slot & self.class.val()) == self.base.val());
         self.ended.wr_addr.next = bit_cast::<20, 8>(self.end.val().slot);
         self.ended.wr_data.next = self.end.val().lap;
+
+        self.laps.wr_valid.next = self.opened.val().valid
+            & ((self.opened.val().slot & self.class.val()) == self.base.val());
+        self.laps.wr_addr.next = bit_cast::<20, 8>(self.opened.val().slot);
+        self.laps.wr_data.next = self.opened.val().lap;
 
         self.laps.rd_addr.next = bit_cast::<20, 8>(self.tail.q.val());
         self.ended.rd_addr.next = bit_cast::<20, 8>(self.tail.q.val());
@@ -121,15 +128,14 @@ impl Logic for SlotRing {
                 self.all_dead.d.next = self.skipped.q.val() == self.highest.val();
             }
         }
-        self.read.next = !self.dead.q.val() & self.piece.data.val().reserved;
-        self.laps.wr_valid.next = self.go.val() & self.read.val();
-        self.laps.wr_addr.next = bit_cast::<20, 8>(self.tail.q.val());
-        self.laps.wr_data.next = !self.lap.q.val();
-
         self.issues.input.valid.next = self.go.val();
-        self.issues.input.data.next.read = self.read.val();
+        self.issues.input.data.next.read = !self.dead.q.val();
         self.issues.input.data.next.void = self.void.val();
-        self.issues.input.data.next.reserved = self.piece.data.val().reserved & !self.void.val();
+        self.issues.input.data.next.lines = 0.into();
+        if !self.dead.q.val() {
+            self.issues.input.data.next.lines =
+                bit_cast::<4, 3>(self.piece.data.val().more_lines) + 1;
+        }
         self.issues.input.data.next.slot = self.base.val() | self.tail.q.val();
         self.issues.input.data.next.lap = !self.lap.q.val();
         self.issues.input.data.next.addr = self.piece.data.val().addr;
