@@ -49,9 +49,11 @@ pub fn tiny() -> Result<Arc<Library>> {
     of(&TINY, &MODEL)
 }
 
-/// A card whose packet buffer holds what comes at line rate during a walk of a page table, as [`NicConfig::LARGE`] has it.
+/// A card whose packet buffer holds what comes at line rate during a walk of a page table, as [`NicConfig::LARGE`] has it, and that
+/// gives up a read of host memory after 65 us, so that simulations see it do so.
 pub const BUFFERED: NicConfig = NicConfig {
     packet_buffer_log2: NicConfig::LARGE.packet_buffer_log2,
+    read_timeout_log2: 14,
     ..NicConfig::SMALL
 };
 

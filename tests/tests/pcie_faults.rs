@@ -1,7 +1,10 @@
 //! Reads of the card that its host answers wrongly or not at all: the work request concerned ends with an error at once, and nobody
 //! else notices.
 
+use std::sync::Arc;
+
 use anyhow::{ensure, Context, Result};
+use ferroce_bridge::Library;
 use ferroce_driver::{Access, Completion, Counter, Counters, Cq, RecvWr, SendWr, Status};
 use ferroce_pcie::block::BlockConfig;
 use ferroce_pcie::root::{Fault, Scripted};
@@ -26,18 +29,23 @@ const AT_ONCE: u64 = 6000;
 /// Longest read TLP.
 const MAX_READ: u64 = 512;
 
-fn two_qps() -> Result<Pair> {
+/// `timeout`: the block's; without it, that of the engine is left.
+fn two_qps_of(model: &Arc<Library>, timeout: Option<u64>) -> Result<Pair> {
     let world = WorldConfig {
         pcie: PcieConfig {
             block: BlockConfig {
-                completion_timeout: Some(TIMEOUT),
+                completion_timeout: timeout,
                 ..BlockConfig::default()
             },
             ..PcieConfig::default()
         },
         ..world(LinkConfig::default(), seed())
     };
-    pair(&model::small()?, &world, 16, &[Connection::default(); 2])
+    pair(model, &world, 16, &[Connection::default(); 2])
+}
+
+fn two_qps() -> Result<Pair> {
+    two_qps_of(&model::small()?, Some(TIMEOUT))
 }
 
 fn wait(pair: &Pair, cq: &Cq, count: usize, cycles: u64) -> Result<Vec<(u64, Status)>> {
@@ -222,6 +230,49 @@ fn completions_that_get_lost_or_come_too_late() -> Result<()> {
         let counted = grown(&pair, 0, &before, &counters)?;
         let late = u64::from(fault != Fault::Lost);
         ensure!(counted == [1, 1, late], "{fault:?}: {counted:?}");
+        connect(&pair, VICTIM, &Connection::default())?;
+        works(&pair, 0..2)?;
+    }
+    Ok(())
+}
+
+/// With the block's time-out switched off the engine's own ends the wait, for the request concerned alone. What comes after that is taken for
+/// what it is, and its tag is used again.
+#[test]
+fn completions_that_only_the_engine_misses() -> Result<()> {
+    let pair = two_qps_of(&model::buffered()?, None)?;
+    let timeout = 1 << model::BUFFERED.read_timeout_log2;
+    let [sender, receiver] = &pair.sides;
+    let mr = sender
+        .pd
+        .allocate(4096, Access::LOCAL_WRITE | Access::REMOTE_WRITE)?;
+    let far = receiver.pd.allocate(4096, Access::LOCAL_WRITE)?;
+    let late = Fault::Late(timeout + 1000);
+    // The WQE's read and the payload's.
+    for (ahead, fault) in [(0, Fault::Lost), (1, Fault::Lost), (0, late), (1, late)] {
+        let before = sender.device.counters()?;
+        script(&pair, 0, ahead, fault);
+        sender.qps[VICTIM].post_send(SendWr::send(1, mr.sge(0..100)?))?;
+        receiver.qps[1].post_send(SendWr::write(2, far.sge(0..100)?, mr.remote(0)?))?;
+        let done = wait(&pair, &receiver.send_cq, 1, timeout / 2)?;
+        ensure!(done == [(2, Status::Success)], "{done:?}");
+        pair.sim.with(|world| world.run(timeout / 2))?;
+        ensure!(sender.send_cq.poll(1)?.is_empty());
+        let done = wait(&pair, &sender.send_cq, 1, timeout / 2 + AT_ONCE)?;
+        ensure!(done == [(1, Status::LocQpOp)], "{fault:?}: {done:?}");
+        works(&pair, 1..2)?;
+        pair.sim.with(|world| world.run(timeout))?;
+        let counters = [
+            Counter::DmaErrors,
+            Counter::PcieReadTimeouts,
+            Counter::PcieReadsFailed,
+            Counter::PcieUnexpected,
+        ];
+        let counted = grown(&pair, 0, &before, &counters)?;
+        ensure!(
+            counted == [1, 1, 0, 0],
+            "read {ahead}, {fault:?}: {counted:?}"
+        );
         connect(&pair, VICTIM, &Connection::default())?;
         works(&pair, 0..2)?;
     }

@@ -74,7 +74,7 @@ impl Card {
             mac_rx_data: Signal::default(),
             mac_rx_valid: Signal::default(),
             stages: Signal::default(),
-            pcie: PcieEngine::default(),
+            pcie: PcieEngine::new(true, config.read_timeout_log2),
             nic: Nic::new(config),
         }
     }

@@ -1,6 +1,7 @@
 //! Sizes of a card.
 
 use ferroce_abi::limits::{AH_BITS, CQ_BITS, EQ_BITS, MR_BITS, QP_BITS, SRQ_BITS};
+use ferroce_dma::reader::requester_rx::DEFAULT_LOG2_TIMEOUT;
 use serde::{Deserialize, Serialize};
 
 use crate::wqe_cache::desc::MAX_WINDOW_LOG2;
@@ -36,6 +37,8 @@ pub struct NicConfig {
     pub payload_buffer_log2: usize,
     /// Translated pages on chip, for either direction.
     pub page_cache_log2: usize,
+    /// Core cycles after which a read of host memory without an answer has failed.
+    pub read_timeout_log2: usize,
 }
 
 /// A size is outside what the hardware can be generated with.
@@ -68,6 +71,7 @@ impl NicConfig {
         payload_reads_log2: 7,
         payload_buffer_log2: 10,
         page_cache_log2: 6,
+        read_timeout_log2: DEFAULT_LOG2_TIMEOUT,
     };
 
     /// For a data centre card: 1024 connections, 4096 regions, 256 KiB of packet buffer.
@@ -85,6 +89,7 @@ impl NicConfig {
         payload_reads_log2: 7,
         payload_buffer_log2: 10,
         page_cache_log2: 12,
+        read_timeout_log2: DEFAULT_LOG2_TIMEOUT,
     };
 
     /// Checks every size.
@@ -109,6 +114,8 @@ impl NicConfig {
             ("payload_reads_log2", self.payload_reads_log2, 1, 7),
             ("payload_buffer_log2", self.payload_buffer_log2, 8, 15),
             ("page_cache_log2", self.page_cache_log2, 1, 16),
+            // Above any host's latency, and within the engine's counter.
+            ("read_timeout_log2", self.read_timeout_log2, 12, 28),
         ];
         for (name, value, min, max) in sizes {
             if !(min..=max).contains(&value) {
