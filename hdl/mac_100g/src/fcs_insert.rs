@@ -3,25 +3,23 @@
 use ferroce_emit::prelude::*;
 use ferroce_rtl::crc::crc_append::CrcAppend;
 use ferroce_rtl::crc::{FcsEngine, FCS_LATENCY};
-use ferroce_rtl::skid::Skid;
 use ferroce_rtl::stream::{Beat, StreamIn, StreamOut};
 
 use crate::mac_100g::Fcs;
 
 /// Appends the FCS to each frame, or passes frames as they are when the MAC appends it. A frame marked `err` gets
-/// a wrong FCS and stays marked. No bubbles inside a frame if there are none at the input; all outputs come from registers.
+/// a wrong FCS and stays marked. No bubbles inside a frame if there are none at the input; outputs come from registers if the input does.
 #[derive(LogicBlock, Module)]
 pub struct FcsInsert {
     /// Clock.
     pub clock: Signal<In, Clock>,
-    /// Frames without FCS.
+    /// Frames without FCS; beats are 0 beyond `len`.
     pub from: StreamIn<Beat>,
     /// Frames for the MAC.
     pub to: StreamOut<Beat>,
     here: Constant<Bit>,
     engine: FcsEngine,
     append: CrcAppend,
-    skid: Skid<Beat>,
 }
 
 impl FcsInsert {
@@ -33,9 +31,8 @@ impl FcsInsert {
             from: StreamIn::default(),
             to: StreamOut::default(),
             here: Constant::new(fcs == Fcs::InCard),
-            engine: FcsEngine::default(),
-            append: CrcAppend::new(FCS_LATENCY),
-            skid: Skid::default(),
+            engine: FcsEngine::of_zeroed(),
+            append: CrcAppend::new(FCS_LATENCY - 1),
         }
     }
 }
@@ -43,7 +40,7 @@ impl FcsInsert {
 impl Logic for FcsInsert {
     #[kernel]
     fn update(&mut self) {
-        clock!(self, clock, engine, append, skid);
+        clock!(self, clock, engine, append);
         self.engine.beat.next = self.from.data.val();
         self.append.zeroed_valid.next = self.engine.zeroed_valid.val();
         self.append.zeroed.next = self.engine.zeroed.val();
@@ -51,16 +48,15 @@ impl Logic for FcsInsert {
         if self.here.val() {
             self.engine.valid.next = self.from.valid.val() & self.append.room.val();
             self.from.ready.next = self.append.room.val();
-            self.skid.input.valid.next = self.append.to.valid.val();
-            self.skid.input.data.next = self.append.to.data.val();
+            self.to.valid.next = self.append.to.valid.val();
+            self.to.data.next = self.append.to.data.val();
         } else {
             self.engine.valid.next = false;
-            self.from.ready.next = self.skid.input.ready.val();
-            self.skid.input.valid.next = self.from.valid.val();
-            self.skid.input.data.next = self.from.data.val();
+            self.from.ready.next = self.to.ready.val();
+            self.to.valid.next = self.from.valid.val();
+            self.to.data.next = self.from.data.val();
         }
-        self.append.to.ready.next = self.skid.input.ready.val();
-        StreamOut::<Beat>::link(&mut self.to, &mut self.skid.output);
+        self.append.to.ready.next = self.to.ready.val();
     }
 }
 

@@ -140,6 +140,7 @@ impl Logic for FrameFifo {
         self.ram.wr_valid.next = self.arrives.val() & !self.no_room.val();
         self.ram.wr_addr.next = bit_cast::<20, 16>(self.wr_ptr.q.val());
         self.ram.wr_data.next = self.input.data.val();
+        self.ram.pass.next = false;
         self.wr_next.next = (self.wr_ptr.q.val() + 1) & self.ptr_mask.val();
         self.overflow_pulse.d.next = self.arrives.val() & self.no_room.val();
         self.discarded_pulse.d.next = self.arrives.val() & self.abandon.val() & !self.no_room.val();

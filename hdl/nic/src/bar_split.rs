@@ -4,7 +4,6 @@ use ferroce_abi::regs::MSIX_TABLE;
 use ferroce_dma::msix::WINDOW_BYTES;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::bar::{BarReq, BarResp};
-use ferroce_rtl::skid::Skid;
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 use ferroce_rtl::sync_fifo::SyncFifo;
 
@@ -17,7 +16,7 @@ const READS_LOG2: usize = 6;
 pub struct BarSplit {
     /// Clock.
     pub clock: Signal<In, Clock>,
-    /// Accesses.
+    /// Accesses, from registers.
     pub access: StreamIn<BarReq>,
     /// Answers to reads, in order.
     pub answer: StreamOut<BarResp>,
@@ -29,7 +28,6 @@ pub struct BarSplit {
     pub msix: StreamOut<BarReq>,
     /// Their answers.
     pub msix_answer: StreamIn<BarResp>,
-    entry: Skid<BarReq>,
     /// For each read: it was of the MSI-X window.
     reads: SyncFifo<Bit>,
     in_msix: Signal<Local, Bit>,
@@ -48,7 +46,6 @@ impl Default for BarSplit {
             regs_answer: StreamIn::default(),
             msix: StreamOut::default(),
             msix_answer: StreamIn::default(),
-            entry: Skid::default(),
             reads: SyncFifo::new(READS_LOG2),
             in_msix: Signal::default(),
             open: Signal::default(),
@@ -61,22 +58,21 @@ impl Default for BarSplit {
 impl Logic for BarSplit {
     #[kernel]
     fn update(&mut self) {
-        clock!(self, clock, entry, reads);
-        StreamIn::<BarReq>::link(&mut self.access, &mut self.entry.input);
+        clock!(self, clock, reads);
         self.in_msix.next =
-            (self.entry.output.data.val().addr >> WINDOW_LOG2) == (MSIX_TABLE >> WINDOW_LOG2);
-        self.open.next = self.entry.output.valid.val() & self.reads.input.ready.val();
+            (self.access.data.val().addr >> WINDOW_LOG2) == (MSIX_TABLE >> WINDOW_LOG2);
+        self.open.next = self.access.valid.val() & self.reads.input.ready.val();
         self.regs.valid.next = self.open.val() & !self.in_msix.val();
-        self.regs.data.next = self.entry.output.data.val();
+        self.regs.data.next = self.access.data.val();
         self.msix.valid.next = self.open.val() & self.in_msix.val();
-        self.msix.data.next = self.entry.output.data.val();
+        self.msix.data.next = self.access.data.val();
         self.takes.next = self.reads.input.ready.val() & self.regs.ready.val();
         if self.in_msix.val() {
             self.takes.next = self.reads.input.ready.val() & self.msix.ready.val();
         }
-        self.entry.output.ready.next = self.takes.val();
+        self.access.ready.next = self.takes.val();
         self.reads.input.valid.next =
-            self.takes.val() & self.entry.output.valid.val() & !self.entry.output.data.val().write;
+            self.takes.val() & self.access.valid.val() & !self.access.data.val().write;
         self.reads.input.data.next = self.in_msix.val();
 
         self.from_msix.next = self.reads.output.data.val();

@@ -9,7 +9,7 @@ pub mod wqe_store;
 
 use crate::bar::desc::LineWrite;
 use crate::ring_cfg::RingCfgPort;
-use desc::{BlockWrite, BurstDone, PushBeat, WindowPub, MAX_WINDOW_LOG2, TAGS_LOG2};
+use desc::{BlockWrite, BurstDone, WindowPub, MAX_WINDOW_LOG2, TAGS_LOG2};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::bar::QueueBell;
 use ferroce_rtl::desc::cfg::{table, CfgWrite};
@@ -27,16 +27,14 @@ use wqe_store::WqeStore;
 /// Places of the position and kick FIFOs, log2: enough that a turn of the event loop (four events, eight
 /// cycles) stalls nobody.
 const SMALL_FIFO_LOG2: usize = 4;
-/// Places of the doorbell FIFO, log2: a burst of posted writes of the host.
-const BELL_FIFO_LOG2: usize = 5;
-/// Arrivals that may be on the way from the kick FIFO's `almost_full` to its input: 7 cycles, an event
+/// Arrivals and pushes that may be on the way from the kick FIFO's `almost_full` to its input: 7 cycles, an event
 /// every two.
 const KICKS_UNDER_WAY: usize = 5;
 
 /// Keeps up to `2^window_log2` WQEs of each QP on chip, fetched ahead in bursts.
 ///
 /// At most one burst of a QP is in flight. Nothing in it can wait for ever: the state loop needs no one's leave
-/// for positions, doorbells and configuration; arrivals need a place for their kick, which the owner always takes; a
+/// for positions, doorbells and configuration; arrivals and pushes need a place for their kick, which the owner always takes; a
 /// fetch needs a tag, which an arrival frees.
 #[derive(LogicBlock, Module)]
 pub struct WqeCache {
@@ -44,7 +42,7 @@ pub struct WqeCache {
     pub clock: Signal<In, Clock>,
     /// Configuration bus.
     pub cfg: Signal<In, CfgWrite>,
-    /// Doorbells.
+    /// Doorbells; their queue is the register window's.
     pub bell: StreamIn<QueueBell>,
     /// Pushed blocks.
     pub push_line: Signal<In, LineWrite>,
@@ -64,7 +62,7 @@ pub struct WqeCache {
     pub block: Signal<Out, BlockWrite>,
     /// Read requests for WQE bursts.
     pub dma_request: StreamOut<DmaReadReq>,
-    /// Their data; always ready.
+    /// Their data; ready but while pushed blocks are copied.
     pub dma_beat: StreamIn<DmaReadBeat>,
     ring_port: RingCfgPort,
     events: WqeEvents,
@@ -73,9 +71,8 @@ pub struct WqeCache {
     store: WqeStore,
     pushes: PushCopy,
     positions: SyncFifo<Consumed>,
-    bells: SyncFifo<QueueBell>,
     kicks: SyncFifo<Kick>,
-    /// A place for every tag and every push.
+    /// A place for every tag.
     arrivals: SyncFifo<BurstDone>,
     /// A place for every queue.
     hungry: SyncFifo<Bits<14>>,
@@ -152,9 +149,8 @@ impl WqeCache {
             store,
             pushes: PushCopy::default(),
             positions: SyncFifo::new(SMALL_FIFO_LOG2),
-            bells: SyncFifo::new(BELL_FIFO_LOG2),
-            kicks: SyncFifo::new_with_reserve(SMALL_FIFO_LOG2, KICKS_UNDER_WAY),
-            arrivals: SyncFifo::new(TAGS_LOG2 + 1),
+            kicks: SyncFifo::quick_with_reserve(SMALL_FIFO_LOG2, KICKS_UNDER_WAY),
+            arrivals: SyncFifo::new(TAGS_LOG2),
             hungry: SyncFifo::new(queues_log2),
         }
     }
@@ -171,16 +167,15 @@ impl Logic for WqeCache {
     #[kernel]
     fn update(&mut self) {
         clock!(
-            self, clock, ring_port, events, state_loop, fetch, store, pushes, positions, bells,
-            kicks, arrivals, hungry
+            self, clock, ring_port, events, state_loop, fetch, store, pushes, positions, kicks,
+            arrivals, hungry
         );
         self.ring_port.cfg.next = self.cfg.val();
         self.events.ring.next = self.ring_port.ring.val();
         self.fetch.ring.next = self.ring_port.ring.val();
 
-        StreamIn::<QueueBell>::link(&mut self.bell, &mut self.bells.input);
+        StreamIn::<QueueBell>::link(&mut self.bell, &mut self.events.bell);
         StreamIn::<Consumed>::link(&mut self.position, &mut self.positions.input);
-        StreamOut::<QueueBell>::join(&mut self.bells.output, &mut self.events.bell);
         StreamOut::<Consumed>::join(&mut self.positions.output, &mut self.events.position);
         StreamOut::<BurstDone>::join(&mut self.store.done, &mut self.arrivals.input);
         StreamOut::<BurstDone>::join(&mut self.arrivals.output, &mut self.events.arrived);
@@ -197,17 +192,16 @@ impl Logic for WqeCache {
         self.state_loop.event.next = self.events.event.val();
         self.fetch.job.next = self.state_loop.fetch.val();
         self.fetch.freed.data.next = self.arrivals.output.data.val().tag;
-        self.fetch.freed.valid.next = self.arrivals.output.valid.val()
-            & self.arrivals.output.ready.val()
-            & !self.arrivals.output.data.val().pushed;
+        self.fetch.freed.valid.next =
+            self.arrivals.output.valid.val() & self.arrivals.output.ready.val();
         self.store.burst_valid.next = self.fetch.burst_valid.val();
         self.store.burst_tag.next = self.fetch.burst_tag.val();
         self.store.burst.next = self.fetch.burst.val();
         self.pushes.line.next = self.push_line.val();
         self.pushes.job.next = self.state_loop.push.val();
         self.push_freed.next = self.pushes.freed.val();
-        StreamOut::<PushBeat>::join(&mut self.pushes.beat, &mut self.store.push);
-        self.store.window.next = self.state_loop.window.val();
+        self.store.push.next = self.pushes.beat.val();
+        self.store.window.next = self.state_loop.readable.val();
         self.window.next = self.state_loop.window.val();
         self.block.next = self.store.block.val();
         self.store.read.next = self.read.val();

@@ -6,7 +6,6 @@ use ferroce_emit::prelude::*;
 use ferroce_mmu::drain::Drain;
 use ferroce_rtl::desc::pages::Via;
 use ferroce_rtl::desc::tx::{LocalError, TxPkt};
-use ferroce_rtl::skid::Skid;
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 use ferroce_rtl::sync_fifo::SyncFifo;
 
@@ -45,7 +44,7 @@ pub struct WaitingPkt {
 pub struct TxGate {
     /// Clock.
     pub clock: Signal<In, Clock>,
-    /// Requests of the sender.
+    /// Requests of the sender, from registers.
     pub from: StreamIn<Request>,
     /// QPs configured.
     pub life: Signal<In, LifeWrite>,
@@ -65,11 +64,11 @@ pub struct TxGate {
     pub drained: Signal<Out, Bit>,
     /// Begin to wait for that.
     pub drain: Signal<In, Bit>,
-    arrived: Skid<WaitingPkt>,
     waiting: SyncFifo<WaitingPkt>,
     filter: GateFilter,
     drains: Drain,
     has_payload: Signal<Local, Bit>,
+    takes: Signal<Local, Bit>,
     head_has_payload: Signal<Local, Bit>,
 }
 
@@ -90,10 +89,10 @@ impl TxGate {
             drained: Signal::default(),
             drain: Signal::default(),
             drains: Drain::new(CHUNK_CYCLES, 0),
-            arrived: Skid::default(),
-            waiting: SyncFifo::new(WAITING_LOG2),
+            waiting: SyncFifo::quick(WAITING_LOG2),
             filter: GateFilter::new(log2_qps),
             has_payload: Signal::default(),
+            takes: Signal::default(),
             head_has_payload: Signal::default(),
         }
     }
@@ -109,31 +108,27 @@ impl Default for TxGate {
 impl Logic for TxGate {
     #[kernel]
     fn update(&mut self) {
-        clock!(self, clock, arrived, waiting, filter, drains);
-        self.arrived.input.data.next.pkt = self.from.data.val().pkt;
-        self.arrived.input.data.next.wqe = self.from.data.val().wqe;
-        self.arrived.input.data.next.turn = self.from.data.val().turn;
-        self.arrived.input.data.next.life = self.from.data.val().life;
-        self.arrived.input.data.next.via = self.from.data.val().via;
-        self.arrived.input.data.next.has_payload =
-            (self.from.data.val().pkt.len != 0) & !self.from.data.val().inline_beats.any();
-        self.arrived.input.data.next.inline_beats = self.from.data.val().inline_beats;
-        self.arrived.input.valid.next = self.from.valid.val();
-        self.from.ready.next = self.arrived.input.ready.val();
-
+        clock!(self, clock, waiting, filter, drains);
         // Each of the two sinks takes the packet only together with the other.
-        self.has_payload.next = self.arrived.output.data.val().has_payload;
-        self.fetch.data.next.addr = self.arrived.output.data.val().pkt.addr;
-        self.fetch.data.next.len = self.arrived.output.data.val().pkt.len;
-        self.fetch.data.next.via = self.arrived.output.data.val().via;
-        self.fetch.valid.next = self.arrived.output.valid.val()
-            & self.has_payload.val()
-            & self.waiting.input.ready.val();
-        self.waiting.input.data.next = self.arrived.output.data.val();
+        self.has_payload.next =
+            (self.from.data.val().pkt.len != 0) & !self.from.data.val().inline_beats.any();
+        self.fetch.data.next.addr = self.from.data.val().pkt.addr;
+        self.fetch.data.next.len = self.from.data.val().pkt.len;
+        self.fetch.data.next.via = self.from.data.val().via;
+        self.fetch.valid.next =
+            self.from.valid.val() & self.has_payload.val() & self.waiting.input.ready.val();
+        self.waiting.input.data.next.pkt = self.from.data.val().pkt;
+        self.waiting.input.data.next.wqe = self.from.data.val().wqe;
+        self.waiting.input.data.next.turn = self.from.data.val().turn;
+        self.waiting.input.data.next.life = self.from.data.val().life;
+        self.waiting.input.data.next.via = self.from.data.val().via;
+        self.waiting.input.data.next.has_payload = self.has_payload.val();
+        self.waiting.input.data.next.inline_beats = self.from.data.val().inline_beats;
         self.waiting.input.valid.next =
-            self.arrived.output.valid.val() & (!self.has_payload.val() | self.fetch.ready.val());
-        self.arrived.output.ready.next =
+            self.from.valid.val() & (!self.has_payload.val() | self.fetch.ready.val());
+        self.takes.next =
             self.waiting.input.ready.val() & (!self.has_payload.val() | self.fetch.ready.val());
+        self.from.ready.next = self.takes.val();
 
         self.head_has_payload.next = self.waiting.output.data.val().has_payload;
         self.filter.item.data.next.pkt = self.waiting.output.data.val().pkt;
@@ -160,8 +155,8 @@ impl Logic for TxGate {
 
         // A packet leaves with all of its payload read.
         self.drains.mark.next = self.drain.val();
-        self.drains.stalled_before.next = self.from.valid.val() & !self.arrived.input.ready.val();
-        self.drains.entered.next = self.from.valid.val() & self.arrived.input.ready.val();
+        self.drains.stalled_before.next = self.from.valid.val() & !self.takes.val();
+        self.drains.entered.next = self.from.valid.val() & self.takes.val();
         self.drains.left.next = self.filter.item.valid.val() & self.filter.item.ready.val();
         self.drains.stalled_behind.next = false;
         self.drained.next = self.drains.drained.val();

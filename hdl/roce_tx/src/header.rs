@@ -8,7 +8,6 @@ use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
 use ferroce_rtl::desc::cfg::{table, AvCfg, CfgWrite, PortCfg};
 use ferroce_rtl::desc::tx::TxPkt;
-use ferroce_rtl::flow_gate::FlowGate;
 use ferroce_rtl::header::{InsertJob, InsertPlan, InsertPlanner, INSERT_PLAN_LATENCY};
 use ferroce_rtl::ram::{Ram, RAM_LATENCY};
 use ferroce_rtl::stream::{StreamIn, StreamOut};
@@ -29,7 +28,7 @@ const BASE_BYTES: u64 = 54;
 /// BTH and ICRC, which the UDP length counts besides the payload and its pad.
 const BTH_ICRC_BYTES: u64 = 16;
 
-/// Cycles from the entry's output to the output FIFO's input: address vector, register, the slower one of the header
+/// Cycles from the input to the output FIFO's input: address vector, register, the slower one of the header
 /// builders.
 const PIPE: usize = RAM_LATENCY + 1 + IPV4_LATENCY;
 /// Headers wait here while the frame before them is put together: a few of the shortest frames' worth beside what is in flight.
@@ -57,13 +56,23 @@ pub struct TxHeader {
     pub clock: Signal<In, Clock>,
     /// Configuration bus.
     pub cfg: Signal<In, CfgWrite>,
-    /// Packets.
+    /// Packets, from registers.
     pub from: StreamIn<TxPkt>,
     /// Their headers, to be put in front of their payload.
     pub to: StreamOut<InsertJob>,
-    entry: FlowGate<TxPkt>,
     port: DFF<PortCfg>,
+    /// An address vector on its way into the tables.
+    write1: DFF<Bit>,
+    write1_qp: DFF<Bits<16>>,
+    write1_av: DFF<AvCfg>,
+    write1_sum: DFF<Bits<17>>,
+    write2: DFF<Bit>,
+    write2_qp: DFF<Bits<16>>,
+    write2_av: DFF<AvCfg>,
+    write2_sum: DFF<Bits<18>>,
     vectors: Ram<AvCfg>,
+    /// Each vector's share of the IPv4 checksum, see [`TxIpv4`].
+    sums: Ram<Bits<18>>,
     pkts: Delay<TxPkt>,
     valids: Delay<Bit>,
     words1: DFF<Bits<11>>,
@@ -75,6 +84,7 @@ pub struct TxHeader {
     udp_payload3: DFF<Bits<13>>,
     lens3: DFF<FrameLens>,
     av_reg: DFF<AvCfg>,
+    av_sum: DFF<Bits<18>>,
     planner: InsertPlanner,
     plan_wait: Delay<InsertPlan>,
     valid_wait: Delay<Bit>,
@@ -95,9 +105,17 @@ impl TxHeader {
             cfg: Signal::default(),
             from: StreamIn::default(),
             to: StreamOut::default(),
-            entry: FlowGate::default(),
             port: DFF::default(),
+            write1: DFF::default(),
+            write1_qp: DFF::default(),
+            write1_av: DFF::default(),
+            write1_sum: DFF::default(),
+            write2: DFF::default(),
+            write2_qp: DFF::default(),
+            write2_av: DFF::default(),
+            write2_sum: DFF::default(),
             vectors: Ram::new(log2_qps),
+            sums: Ram::new(log2_qps),
             pkts: Delay::new(RAM_LATENCY),
             valids: Delay::new(RAM_LATENCY),
             words1: DFF::default(),
@@ -109,13 +127,14 @@ impl TxHeader {
             udp_payload3: DFF::default(),
             lens3: DFF::default(),
             av_reg: DFF::default(),
+            av_sum: DFF::default(),
             planner: InsertPlanner::default(),
             plan_wait: Delay::new(IPV4_LATENCY - INSERT_PLAN_LATENCY),
             valid_wait: Delay::new(IPV4_LATENCY),
             ipv4: TxIpv4::default(),
             bth: TxBth::default(),
             bth_wait: Delay::new(1 + IPV4_LATENCY - BTH_LATENCY),
-            hdrs: SyncFifo::new_with_reserve(FIFO_LOG2, PIPE + 2),
+            hdrs: SyncFifo::quick_with_reserve(FIFO_LOG2, PIPE + 1),
             ext: Signal::default(),
             av_entry: Signal::default(),
         }
@@ -133,6 +152,10 @@ impl Logic for TxHeader {
     #[kernel]
     fn update(&mut self) {
         dff_setup!(
+            self, clock, write1, write1_qp, write1_av, write1_sum, write2, write2_qp, write2_av,
+            write2_sum
+        );
+        dff_setup!(
             self,
             clock,
             port,
@@ -144,10 +167,11 @@ impl Logic for TxHeader {
             udp_payload2,
             udp_payload3,
             lens3,
-            av_reg
+            av_reg,
+            av_sum
         );
         clock!(
-            self, clock, entry, vectors, pkts, valids, planner, plan_wait, valid_wait, ipv4, bth,
+            self, clock, vectors, sums, pkts, valids, planner, plan_wait, valid_wait, ipv4, bth,
             bth_wait, hdrs
         );
 
@@ -159,34 +183,50 @@ impl Logic for TxHeader {
         self.av_entry.next.pkey = self.cfg.val().data.get_bits::<16>(PKEY);
         self.av_entry.next.tos = self.cfg.val().data.get_bits::<8>(TOS);
         self.av_entry.next.ttl = self.cfg.val().data.get_bits::<8>(TTL);
-        self.vectors.wr_valid.next = self.cfg.val().valid & (self.cfg.val().table == table::AV);
-        self.vectors.wr_addr.next = bit_cast::<20, 16>(self.cfg.val().index);
-        self.vectors.wr_data.next = self.av_entry.val();
+        // Both in the same cycle, so that no packet sees one without the other.
+        self.write1.d.next = self.cfg.val().valid & (self.cfg.val().table == table::AV);
+        self.write1_qp.d.next = self.cfg.val().index;
+        self.write1_av.d.next = self.av_entry.val();
+        self.write1_sum.d.next = bit_cast::<17, 16>(self.av_entry.val().dip.get_bits::<16>(0))
+            + bit_cast::<17, 16>(self.av_entry.val().dip.get_bits::<16>(16));
+        self.write2.d.next = self.write1.q.val();
+        self.write2_qp.d.next = self.write1_qp.q.val();
+        self.write2_av.d.next = self.write1_av.q.val();
+        self.write2_sum.d.next = bit_cast::<18, 17>(self.write1_sum.q.val())
+            + (bit_cast::<18, 8>(self.write1_av.q.val().tos)
+                | (bit_cast::<18, 8>(self.write1_av.q.val().ttl) << 8));
+        self.vectors.wr_valid.next = self.write2.q.val();
+        self.vectors.wr_addr.next = bit_cast::<20, 16>(self.write2_qp.q.val());
+        self.vectors.wr_data.next = self.write2_av.q.val();
+        self.sums.wr_valid.next = self.write2.q.val();
+        self.sums.wr_addr.next = bit_cast::<20, 16>(self.write2_qp.q.val());
+        self.sums.wr_data.next = self.write2_sum.q.val();
         if self.cfg.val().valid & (self.cfg.val().table == table::PORT) {
             self.port.d.next.mac = self.cfg.val().data.get_bits::<48>(MAC);
             self.port.d.next.ip = self.cfg.val().data.get_bits::<32>(IP);
         }
 
         // Address vector.
-        StreamIn::<TxPkt>::link(&mut self.from, &mut self.entry.input);
-        self.entry.hold.next = self.hdrs.almost_full.val();
-        self.vectors.rd_addr.next = bit_cast::<20, 14>(self.entry.data.val().qp);
-        self.pkts.data_in.next = self.entry.data.val();
-        self.valids.data_in.next = self.entry.valid.val();
+        self.from.ready.next = !self.hdrs.almost_full.val();
+        self.vectors.rd_addr.next = bit_cast::<20, 14>(self.from.data.val().qp);
+        self.sums.rd_addr.next = bit_cast::<20, 14>(self.from.data.val().qp);
+        self.pkts.data_in.next = self.from.data.val();
+        self.valids.data_in.next = self.from.valid.val() & !self.hdrs.almost_full.val();
         self.av_reg.d.next = self.vectors.rd_data.val();
+        self.av_sum.d.next = self.sums.rd_data.val();
 
         // Lengths, beside the RAM's two cycles. Payload and pad are the next multiple of 4.
         self.ext.next = 0.into();
-        if self.entry.data.val().has_reth & self.entry.data.val().has_imm {
+        if self.from.data.val().has_reth & self.from.data.val().has_imm {
             self.ext.next = 20.into();
-        } else if self.entry.data.val().has_reth {
+        } else if self.from.data.val().has_reth {
             self.ext.next = 16.into();
-        } else if self.entry.data.val().has_imm | self.entry.data.val().has_aeth {
+        } else if self.from.data.val().has_imm | self.from.data.val().has_aeth {
             self.ext.next = 4.into();
         }
         self.ext1.d.next = self.ext.val();
         self.udp_ext1.d.next = self.ext.val() + BTH_ICRC_BYTES;
-        self.words1.d.next = (self.entry.data.val().len + 3).get_bits::<11>(2);
+        self.words1.d.next = (self.from.data.val().len + 3).get_bits::<11>(2);
         self.ext2.d.next = self.ext1.q.val();
         self.words2.d.next = self.words1.q.val();
         self.udp_payload2.d.next = (bit_cast::<13, 11>(self.words1.q.val()) << 2)
@@ -207,6 +247,7 @@ impl Logic for TxHeader {
 
         self.ipv4.port.next = self.port.q.val();
         self.ipv4.av.next = self.av_reg.q.val();
+        self.ipv4.av_sum.next = self.av_sum.q.val();
         self.ipv4.udp_payload.next = self.udp_payload3.q.val();
         self.bth.pkt.next = self.pkts.data_out.val();
         self.bth.av.next = self.vectors.rd_data.val();

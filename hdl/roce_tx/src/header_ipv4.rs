@@ -4,7 +4,7 @@ use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::cfg::{AvCfg, PortCfg};
 
 /// Cycles from the inputs to `hdr`.
-pub const IPV4_LATENCY: usize = 6;
+pub const IPV4_LATENCY: usize = 4;
 /// Bits of the three headers: 14 + 20 + 8 bytes.
 pub const L4_BITS: usize = 42 * 8;
 
@@ -61,7 +61,12 @@ pub struct L4Hdr {
     pub udp_checksum: Bits<16>,
 }
 
-/// Fills the headers; the header checksum is a tree of adders, one a stage, and two folds of its carries.
+/// What is always the same in the checksum's sum: the first word without the type of service, flags, protocol, and what the total length has
+/// beside the UDP payload.
+const FIXED_SUM: u64 = (VERSION_IHL << 8) + DONT_FRAGMENT + PROTOCOL_UDP + IP_BYTES + UDP_BYTES;
+
+/// Fills the headers. The header checksum's sum has the peer's share, which is as old as its address vector, the port's, and the length: two
+/// additions, and two folds of its carries.
 #[derive(LogicBlock, Module, Default)]
 pub struct TxIpv4 {
     /// Clock.
@@ -70,26 +75,26 @@ pub struct TxIpv4 {
     pub port: Signal<In, PortCfg>,
     /// The peer.
     pub av: Signal<In, AvCfg>,
+    /// The peer's share of the checksum: type of service, time to live and address, summed up as 16-bit words.
+    pub av_sum: Signal<In, Bits<18>>,
     /// Bytes after the UDP header, with pad and ICRC.
     pub udp_payload: Signal<In, Bits<13>>,
     /// The headers, [`IPV4_LATENCY`] cycles later.
     pub hdr: Signal<Out, Bits<336>>,
+    /// The port's addresses and its share of the checksum, which change in the same cycle.
+    port1: DFF<PortCfg>,
+    port2: DFF<PortCfg>,
+    port_sum1: DFF<Bits<17>>,
+    port_sum2: DFF<Bits<18>>,
     av1: DFF<AvCfg>,
     udp_len1: DFF<Bits<16>>,
     total_len1: DFF<Bits<16>>,
+    sum1: DFF<Bits<18>>,
     hdr2: DFF<L4Hdr>,
-    sum_a2: DFF<Bits<17>>,
-    sum_b2: DFF<Bits<17>>,
-    sum_c2: DFF<Bits<17>>,
-    sum_d2: DFF<Bits<17>>,
+    sum2: DFF<Bits<19>>,
     hdr3: DFF<L4Hdr>,
-    sum_ab3: DFF<Bits<18>>,
-    sum_cd3: DFF<Bits<18>>,
+    folded3: DFF<Bits<17>>,
     hdr4: DFF<L4Hdr>,
-    sum4: DFF<Bits<19>>,
-    hdr5: DFF<L4Hdr>,
-    folded5: DFF<Bits<17>>,
-    hdr6: DFF<L4Hdr>,
     word: Signal<Local, Bits<16>>,
 }
 
@@ -97,29 +102,35 @@ impl Logic for TxIpv4 {
     #[kernel]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, av1, udp_len1, total_len1, hdr2, sum_a2, sum_b2, sum_c2, sum_d2, hdr3,
-            sum_ab3, sum_cd3, hdr4, sum4, hdr5, folded5, hdr6
+            self, clock, port1, port2, port_sum1, port_sum2, av1, udp_len1, total_len1, sum1, hdr2,
+            sum2, hdr3, folded3, hdr4
         );
+        self.port1.d.next = self.port.val();
+        self.port_sum1.d.next = bit_cast::<17, 16>(self.port.val().ip.get_bits::<16>(0))
+            + bit_cast::<17, 16>(self.port.val().ip.get_bits::<16>(16));
+        self.port2.d.next = self.port1.q.val();
+        self.port_sum2.d.next = bit_cast::<18, 17>(self.port_sum1.q.val()) + FIXED_SUM;
 
         // 1: lengths.
         self.av1.d.next = self.av.val();
         self.udp_len1.d.next = bit_cast::<16, 13>(self.udp_payload.val()) + UDP_BYTES;
         self.total_len1.d.next =
             bit_cast::<16, 13>(self.udp_payload.val()) + (IP_BYTES + UDP_BYTES);
+        self.sum1.d.next = self.av_sum.val() + bit_cast::<18, 13>(self.udp_payload.val());
 
-        // 2: fields in wire order; pairs of the checksum's words.
+        // 2: fields in wire order, and the sum.
         self.hdr2.d.next.dmac = bit_cast::<48, 8>(self.av1.q.val().dmac.get_bits::<8>(40))
             | (bit_cast::<48, 8>(self.av1.q.val().dmac.get_bits::<8>(32)) << 8)
             | (bit_cast::<48, 8>(self.av1.q.val().dmac.get_bits::<8>(24)) << 16)
             | (bit_cast::<48, 8>(self.av1.q.val().dmac.get_bits::<8>(16)) << 24)
             | (bit_cast::<48, 8>(self.av1.q.val().dmac.get_bits::<8>(8)) << 32)
             | (bit_cast::<48, 8>(self.av1.q.val().dmac.get_bits::<8>(0)) << 40);
-        self.hdr2.d.next.smac = bit_cast::<48, 8>(self.port.val().mac.get_bits::<8>(40))
-            | (bit_cast::<48, 8>(self.port.val().mac.get_bits::<8>(32)) << 8)
-            | (bit_cast::<48, 8>(self.port.val().mac.get_bits::<8>(24)) << 16)
-            | (bit_cast::<48, 8>(self.port.val().mac.get_bits::<8>(16)) << 24)
-            | (bit_cast::<48, 8>(self.port.val().mac.get_bits::<8>(8)) << 32)
-            | (bit_cast::<48, 8>(self.port.val().mac.get_bits::<8>(0)) << 40);
+        self.hdr2.d.next.smac = bit_cast::<48, 8>(self.port2.q.val().mac.get_bits::<8>(40))
+            | (bit_cast::<48, 8>(self.port2.q.val().mac.get_bits::<8>(32)) << 8)
+            | (bit_cast::<48, 8>(self.port2.q.val().mac.get_bits::<8>(24)) << 16)
+            | (bit_cast::<48, 8>(self.port2.q.val().mac.get_bits::<8>(16)) << 24)
+            | (bit_cast::<48, 8>(self.port2.q.val().mac.get_bits::<8>(8)) << 32)
+            | (bit_cast::<48, 8>(self.port2.q.val().mac.get_bits::<8>(0)) << 40);
         self.hdr2.d.next.ethertype = IPV4_TYPE_WIRE.into();
         self.hdr2.d.next.version_ihl = VERSION_IHL.into();
         self.hdr2.d.next.tos = self.av1.q.val().tos;
@@ -130,10 +141,10 @@ impl Logic for TxIpv4 {
         self.hdr2.d.next.ttl = self.av1.q.val().ttl;
         self.hdr2.d.next.protocol = PROTOCOL_UDP.into();
         self.hdr2.d.next.checksum = 0.into();
-        self.hdr2.d.next.sip = bit_cast::<32, 8>(self.port.val().ip.get_bits::<8>(24))
-            | (bit_cast::<32, 8>(self.port.val().ip.get_bits::<8>(16)) << 8)
-            | (bit_cast::<32, 8>(self.port.val().ip.get_bits::<8>(8)) << 16)
-            | (bit_cast::<32, 8>(self.port.val().ip.get_bits::<8>(0)) << 24);
+        self.hdr2.d.next.sip = bit_cast::<32, 8>(self.port2.q.val().ip.get_bits::<8>(24))
+            | (bit_cast::<32, 8>(self.port2.q.val().ip.get_bits::<8>(16)) << 8)
+            | (bit_cast::<32, 8>(self.port2.q.val().ip.get_bits::<8>(8)) << 16)
+            | (bit_cast::<32, 8>(self.port2.q.val().ip.get_bits::<8>(0)) << 24);
         self.hdr2.d.next.dip = bit_cast::<32, 8>(self.av1.q.val().dip.get_bits::<8>(24))
             | (bit_cast::<32, 8>(self.av1.q.val().dip.get_bits::<8>(16)) << 8)
             | (bit_cast::<32, 8>(self.av1.q.val().dip.get_bits::<8>(8)) << 16)
@@ -142,34 +153,18 @@ impl Logic for TxIpv4 {
         self.hdr2.d.next.dport = ROCE_PORT_WIRE.into();
         self.hdr2.d.next.udp_len = (self.udp_len1.q.val() << 8) | (self.udp_len1.q.val() >> 8);
         self.hdr2.d.next.udp_checksum = 0.into();
-        self.sum_a2.d.next = bit_cast::<17, 16>(self.total_len1.q.val())
-            + (bit_cast::<17, 8>(self.av1.q.val().tos) | (VERSION_IHL << 8));
-        self.sum_b2.d.next =
-            (bit_cast::<17, 8>(self.av1.q.val().ttl) << 8) + (DONT_FRAGMENT + PROTOCOL_UDP);
-        self.sum_c2.d.next = bit_cast::<17, 16>(self.port.val().ip.get_bits::<16>(0))
-            + bit_cast::<17, 16>(self.port.val().ip.get_bits::<16>(16));
-        self.sum_d2.d.next = bit_cast::<17, 16>(self.av1.q.val().dip.get_bits::<16>(0))
-            + bit_cast::<17, 16>(self.av1.q.val().dip.get_bits::<16>(16));
+        self.sum2.d.next =
+            bit_cast::<19, 18>(self.sum1.q.val()) + bit_cast::<19, 18>(self.port_sum2.q.val());
 
-        // 3, 4: the sum.
+        // 3, 4: carries come back in at the bottom; the first fold may carry once more, the second can't.
         self.hdr3.d.next = self.hdr2.q.val();
-        self.sum_ab3.d.next =
-            bit_cast::<18, 17>(self.sum_a2.q.val()) + bit_cast::<18, 17>(self.sum_b2.q.val());
-        self.sum_cd3.d.next =
-            bit_cast::<18, 17>(self.sum_c2.q.val()) + bit_cast::<18, 17>(self.sum_d2.q.val());
+        self.folded3.d.next = bit_cast::<17, 16>(self.sum2.q.val().get_bits::<16>(0))
+            + bit_cast::<17, 3>(self.sum2.q.val().get_bits::<3>(16));
+        self.word.next = !(self.folded3.q.val().get_bits::<16>(0)
+            + bit_cast::<16, 1>(self.folded3.q.val().get_bits::<1>(16)));
         self.hdr4.d.next = self.hdr3.q.val();
-        self.sum4.d.next =
-            bit_cast::<19, 18>(self.sum_ab3.q.val()) + bit_cast::<19, 18>(self.sum_cd3.q.val());
-
-        // 5, 6: carries come back in at the bottom; the first fold may carry once more, the second can't.
-        self.hdr5.d.next = self.hdr4.q.val();
-        self.folded5.d.next = bit_cast::<17, 16>(self.sum4.q.val().get_bits::<16>(0))
-            + bit_cast::<17, 3>(self.sum4.q.val().get_bits::<3>(16));
-        self.word.next = !(self.folded5.q.val().get_bits::<16>(0)
-            + bit_cast::<16, 1>(self.folded5.q.val().get_bits::<1>(16)));
-        self.hdr6.d.next = self.hdr5.q.val();
-        self.hdr6.d.next.checksum = (self.word.val() << 8) | (self.word.val() >> 8);
-        self.hdr.next = self.hdr6.q.val().into();
+        self.hdr4.d.next.checksum = (self.word.val() << 8) | (self.word.val() >> 8);
+        self.hdr.next = self.hdr4.q.val().into();
     }
 }
 

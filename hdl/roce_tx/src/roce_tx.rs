@@ -160,7 +160,8 @@ impl RoceTx {
             merge: TxMerge::default(),
             header: TxHeader::new(sizes.log2_qps),
             insert: HeaderInsert::default(),
-            icrc: IcrcInsert::default(),
+            // `HeaderInsert` leaves zeros behind the end.
+            icrc: IcrcInsert::of_zeroed(),
         }
     }
 }

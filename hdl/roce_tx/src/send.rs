@@ -156,7 +156,7 @@ impl TxSend {
             wqe_to_commit: Delay::new(PACKET_LATENCY),
             gate_to_commit: Delay::new(STATE_TO_PLAN + PACKET_LATENCY - WINDOW_LATENCY),
             cut: TxSendCut::default(),
-            chunk_fifo: SyncFifo::new_with_reserve(FIFO_LOG2, FIFO_RESERVE),
+            chunk_fifo: SyncFifo::quick_with_reserve(FIFO_LOG2, FIFO_RESERVE),
             done_fifo: SyncFifo::new_with_reserve(FIFO_LOG2, FIFO_RESERVE),
             kick_fifo: SyncFifo::new_with_reserve(FIFO_LOG2, FIFO_RESERVE),
             consumed_fifo: SyncFifo::new_with_reserve(FIFO_LOG2, FIFO_RESERVE),

@@ -195,6 +195,7 @@ impl<T: Synth> Logic for AsyncFifo<T> {
         self.ram.wr_valid.next = self.push.val();
         self.ram.wr_addr.next = bit_cast::<ADDR_BITS, 16>(self.wr_ptr.q.val());
         self.ram.wr_data.next = self.input.data.val();
+        self.ram.pass.next = false;
         if self.push.val() {
             self.wr_ptr.d.next = (self.wr_ptr.q.val() + 1) & self.ptr_mask.val();
         }

@@ -26,6 +26,8 @@ pub struct FifoRam<T: Synth> {
     pub rd_en: Signal<In, Bit>,
     /// Word to read.
     pub rd_addr: Signal<In, Bits<ADDR_BITS>>,
+    /// With one stage and one clock: that stage loads `wr_data` instead of a word. Without effect with two.
+    pub pass: Signal<In, Bit>,
     /// The second stage, if there is one, loads the first.
     pub out_en: Signal<In, Bit>,
     /// The last stage.
@@ -50,6 +52,7 @@ impl<T: Synth> FifoRam<T> {
             rd_clock: Signal::default(),
             rd_en: Signal::default(),
             rd_addr: Signal::default(),
+            pass: Signal::default(),
             out_en: Signal::default(),
             rd_data: Signal::default(),
             _memory: Memory::new(log2_depth, style),
@@ -96,7 +99,7 @@ end
 
 always @(posedge rd_clock) begin
    if (rd_en) begin
-      rd_data <= {word};
+      rd_data <= pass ? wr_data : {word};
    end
 end
 "
@@ -122,6 +125,8 @@ impl<T: Synth> Logic for FifoRam<T> {
                 if self.rd_en.val() {
                     self._fetched = self._memory.read(self.rd_addr.val());
                 }
+            } else if self.rd_en.val() && self.pass.val() {
+                self.rd_data.next = self.wr_data.val();
             } else if self.rd_en.val() {
                 self.rd_data.next = self._memory.read(self.rd_addr.val());
             }

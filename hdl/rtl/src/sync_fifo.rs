@@ -10,7 +10,8 @@ use ferroce_emit::prelude::*;
 /// `input.ready`, `output.valid`, `output.data`, `used` and `almost_full` come from registers.
 ///
 /// An item that enters an empty FIFO in cycle `t` is at the output in cycle `t + 2` (LUT RAM) or `t + 3` (block
-/// RAM, UltraRAM).
+/// RAM, UltraRAM). One made by [`Self::quick`] lets an item that finds the output free pass by the RAM: it is there in cycle `t + 1`,
+/// for the price of a 2:1 multiplexer a bit.
 #[derive(LogicBlock, Module)]
 pub struct SyncFifo<T: Synth> {
     /// Clock of both sides.
@@ -25,6 +26,8 @@ pub struct SyncFifo<T: Synth> {
     /// pass its entry needs a reserve of `n + 1` to gate that entry with `almost_full`.
     pub almost_full: Signal<Out, Bit>,
     two_stages: Constant<Bit>,
+    /// Items may pass by the RAM.
+    passes: Constant<Bit>,
     ptr_mask: Constant<Bits<16>>,
     /// `used` with one place left.
     last_place_at: Constant<Bits<16>>,
@@ -43,6 +46,10 @@ pub struct SyncFifo<T: Synth> {
     full: DFF<Bit>,
     busy: DFF<Bit>,
     push: Signal<Local, Bit>,
+    /// The RAM is empty, so what is pushed is next.
+    pass: Signal<Local, Bit>,
+    /// What is pushed stays in the RAM.
+    store: Signal<Local, Bit>,
     pop: Signal<Local, Bit>,
     load_out: Signal<Local, Bit>,
     load_first: Signal<Local, Bit>,
@@ -72,6 +79,27 @@ impl<T: Synth> SyncFifo<T> {
         Self::with_style(log2_depth, reserve, RamStyle::for_size(log2_depth, T::BITS))
     }
 
+    /// [`Self::new`] without the RAM's latency when it is empty; for latency that counts.
+    ///
+    /// # Panics
+    /// As [`Self::quick_with_reserve`].
+    #[must_use]
+    pub fn quick(log2_depth: usize) -> Self {
+        Self::quick_with_reserve(log2_depth, 1)
+    }
+
+    /// [`Self::new_with_reserve`] without the RAM's latency when it is empty; in LUT RAM.
+    ///
+    /// # Panics
+    /// If `log2_depth` is not 1 to 15, or `reserve` is 0 or above the number of places.
+    #[must_use]
+    pub fn quick_with_reserve(log2_depth: usize, reserve: usize) -> Self {
+        Self {
+            passes: Constant::new(true),
+            ..Self::with_style(log2_depth, reserve, RamStyle::Distributed)
+        }
+    }
+
     /// [`Self::new_with_reserve`] in the given RAM resource.
     ///
     /// # Panics
@@ -95,6 +123,7 @@ impl<T: Synth> SyncFifo<T> {
             used: Signal::default(),
             almost_full: Signal::default(),
             two_stages: Constant::new(FifoRam::<T>::has_two_stages(style)),
+            passes: Constant::new(false),
             ptr_mask: Constant::new((depth - 1).into()),
             last_place_at: Constant::new((depth - 1).into()),
             busy_above: Constant::new((depth - reserve).into()),
@@ -109,6 +138,8 @@ impl<T: Synth> SyncFifo<T> {
             full: DFF::default(),
             busy: DFF::default(),
             push: Signal::default(),
+            pass: Signal::default(),
+            store: Signal::default(),
             pop: Signal::default(),
             load_out: Signal::default(),
             load_first: Signal::default(),
@@ -142,17 +173,20 @@ impl<T: Synth> Logic for SyncFifo<T> {
         self.push.next = self.input.valid.val() & !self.full.q.val();
         self.pop.next = self.output.ready.val() & self.out_valid.q.val();
 
-        // Write side.
+        // Write side. What passes by is written too, into a free place that the next one takes.
+        self.load_out.next = self.output.ready.val() | !self.out_valid.q.val();
+        self.pass.next = self.passes.val() & !self.waiting.q.val();
+        self.store.next = self.push.val() & !(self.pass.val() & self.load_out.val());
         self.ram.wr_valid.next = self.push.val();
         self.ram.wr_addr.next = bit_cast::<ADDR_BITS, 16>(self.wr_ptr.q.val());
         self.ram.wr_data.next = self.input.data.val();
-        if self.push.val() {
+        self.ram.pass.next = self.pass.val();
+        if self.store.val() {
             self.wr_ptr.d.next = (self.wr_ptr.q.val() + 1) & self.ptr_mask.val();
             self.newest.d.next = self.wr_ptr.q.val();
         }
 
         // Read side: the RAM's read stages are the output pipeline.
-        self.load_out.next = self.output.ready.val() | !self.out_valid.q.val();
         self.load_first.next = self.load_out.val();
         if self.two_stages.val() {
             self.load_first.next = self.load_out.val() | !self.mid_valid.q.val();
@@ -163,7 +197,7 @@ impl<T: Synth> Logic for SyncFifo<T> {
                 self.out_valid.d.next = self.mid_valid.q.val();
             }
         } else if self.load_out.val() {
-            self.out_valid.d.next = self.waiting.q.val();
+            self.out_valid.d.next = self.waiting.q.val() | (self.passes.val() & self.push.val());
         }
         self.ram.rd_en.next = self.load_first.val();
         self.ram.out_en.next = self.load_out.val();
@@ -173,7 +207,7 @@ impl<T: Synth> Logic for SyncFifo<T> {
             self.rd_ptr.d.next = (self.rd_ptr.q.val() + 1) & self.ptr_mask.val();
             self.waiting.d.next = self.newest.q.val() != self.rd_ptr.q.val();
         }
-        if self.push.val() {
+        if self.store.val() {
             self.waiting.d.next = true;
         }
 
@@ -195,6 +229,9 @@ impl<T: Synth> Logic for SyncFifo<T> {
 
 ferroce_emit::register_leaf!("sync_fifo_one_stage", || {
     SyncFifo::<Bits<40>>::new_with_reserve(3, 3)
+});
+ferroce_emit::register_leaf!("sync_fifo_quick", || {
+    SyncFifo::<Bits<40>>::quick_with_reserve(3, 3)
 });
 ferroce_emit::register_leaf!("sync_fifo_two_stages", || SyncFifo::<Bits<40>>::with_style(
     3,

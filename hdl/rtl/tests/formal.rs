@@ -37,10 +37,15 @@ fn with_ram(block: Proof, width: usize, first: &str) -> Proof {
     block.with("module fifo_ram", &shown).expect("a RAM")
 }
 
-fn fifo(style: RamStyle, two_stages: u8, first: &str) -> Proof {
+fn fifo(
+    make: impl FnOnce() -> SyncFifo<Bits<4>> + Send,
+    [two_stages, passes]: [u8; 2],
+    first: &str,
+) -> Proof {
     let properties = include_str!("formal/sync_fifo.sv");
-    let properties = format!("localparam TWO_STAGES = 1'd{two_stages};\n{properties}");
-    let make = move || SyncFifo::<Bits<4>>::with_style(3, 3, style);
+    let properties = format!(
+        "localparam TWO_STAGES = 1'd{two_stages};\nlocalparam PASSES = 1'd{passes};\n{properties}"
+    );
     with_ram(proof("sync_fifo", make, &properties), 4, first)
 }
 
@@ -57,16 +62,33 @@ fn skid_keeps_every_item_and_never_hangs() {
 #[test]
 fn fifo_of_lut_ram_keeps_every_item_and_never_hangs() {
     check(
-        fifo(RamStyle::Distributed, 0, "4'd0"),
+        fifo(
+            || SyncFifo::with_style(3, 3, RamStyle::Distributed),
+            [0, 0],
+            "4'd0",
+        ),
         "full_d = fill_q == LAST_PLACE_AT;",
         "full_d = 1'b0;",
     );
 }
 
 #[test]
+fn quick_fifo_keeps_every_item_and_never_waits() {
+    check(
+        fifo(|| SyncFifo::quick_with_reserve(3, 3), [0, 1], "4'd0"),
+        "pass = PASSES & (!waiting_q);",
+        "pass = PASSES;",
+    );
+}
+
+#[test]
 fn fifo_of_block_ram_keeps_every_item_and_never_hangs() {
     check(
-        fifo(RamStyle::Block, 1, "fetched"),
+        fifo(
+            || SyncFifo::with_style(3, 3, RamStyle::Block),
+            [1, 0],
+            "fetched",
+        ),
         "waiting_d = newest_q != rd_ptr_q;",
         "waiting_d = 1'b0;",
     );

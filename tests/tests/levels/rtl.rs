@@ -44,6 +44,7 @@ levels! {
     asynchronous_lut_ram <= CORE_LEVELS: Lutram::<Bits<32>>::new(8);
     state_ram <= CORE_LEVELS: RmwRam::<Bits<160>>::new(14);
     shallow_fifo <= MAC_LEVELS: SyncFifo::<Bits<128>>::new_with_reserve(5, 8);
+    quick_fifo <= MAC_LEVELS: SyncFifo::<Beat>::quick_with_reserve(5, 8);
     block_ram_fifo <= CORE_LEVELS: SyncFifo::<Beat>::new_with_reserve(9, 20);
     ultra_ram_fifo <= CORE_LEVELS: SyncFifo::<Beat>::with_style(12, 20, RamStyle::Ultra);
     shallow_async_fifo <= MAC_LEVELS: AsyncFifo::<Beat>::new(5);
@@ -55,9 +56,10 @@ levels! {
     byte_mask <= MAC_LEVELS: ByteMask::default();
     credit_counter <= CORE_LEVELS: InFlight::new(64);
     fcs_engine <= MAC_LEVELS: FcsEngine::default();
-    crc_append <= MAC_LEVELS: CrcAppend::new(FCS_LATENCY);
+    fcs_engine_of_zeroed <= MAC_LEVELS: FcsEngine::of_zeroed();
+    crc_append <= MAC_LEVELS: CrcAppend::new(FCS_LATENCY - 1);
     icrc_check <= CORE_LEVELS: IcrcCheck::default();
-    icrc_insert <= CORE_LEVELS: IcrcInsert::default();
+    icrc_insert <= CORE_LEVELS: IcrcInsert::of_zeroed();
     insert_planner <= CORE_LEVELS: InsertPlanner::default();
     header_insert <= CORE_LEVELS: HeaderInsert::default();
     strip_planner <= CORE_LEVELS: StripPlanner::default();

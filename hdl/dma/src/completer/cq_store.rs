@@ -159,6 +159,7 @@ impl Logic for CqStore {
         self.ram.wr_valid.next = self.take.val();
         self.ram.wr_addr.next = bit_cast::<20, STORE_LOG2>(self.here.val());
         self.ram.wr_data.next = self.gate.data.val().data;
+        self.ram.pass.next = false;
         if self.take.val() {
             self.place.d.next = self.here.val() + 1;
             self.count.d.next = self.number.val();

@@ -8,8 +8,6 @@ use ferroce_rtl::sync_fifo::SyncFifo;
 
 /// Places for accesses, log2. They wait here for `access`, so that its `ready` does not reach the wide registers.
 const ITEMS_LOG2: usize = 4;
-/// Accesses that may still come when this FIFO gets full: one in the register in front and one more.
-const ITEMS_RESERVE: usize = 3;
 /// 64-bit words of payload in a TLP's first beat, behind the descriptor.
 const FIRST_SLOTS: u64 = 6;
 /// 64-bit words of payload in the other beats.
@@ -60,8 +58,6 @@ pub struct CqWords {
     words_left: DFF<Bits<8>>,
     is_first: DFF<Bit>,
     is_last: DFF<Bit>,
-    item: DFF<AccessItem>,
-    item_valid: DFF<Bit>,
     n: Signal<Local, CqRequest>,
     wants_beat: Signal<Local, Bit>,
     finish: Signal<Local, Bit>,
@@ -79,7 +75,7 @@ impl Default for CqWords {
             beat: StreamIn::default(),
             access: StreamOut::default(),
             released: Signal::default(),
-            items: SyncFifo::new_with_reserve(ITEMS_LOG2, ITEMS_RESERVE),
+            items: SyncFifo::quick(ITEMS_LOG2),
             busy: DFF::default(),
             active: DFF::default(),
             shift: DFF::default(),
@@ -91,8 +87,6 @@ impl Default for CqWords {
             words_left: DFF::default(),
             is_first: DFF::default(),
             is_last: DFF::default(),
-            item: DFF::default(),
-            item_valid: DFF::default(),
             n: Signal::default(),
             wants_beat: Signal::default(),
             finish: Signal::default(),
@@ -109,7 +103,7 @@ impl Logic for CqWords {
     fn update(&mut self) {
         dff_setup!(
             self, clock, busy, active, shift, carry, slots, slots_end, beats_left, more_beats,
-            words_left, is_first, is_last, item, item_valid
+            words_left, is_first, is_last
         );
         clock!(self, clock, items);
         self.n.next = self.request.data.val();
@@ -120,7 +114,7 @@ impl Logic for CqWords {
         self.finish.next = (self.active.q.val().access & self.is_last.q.val())
             | (!self.active.q.val().access & !self.more_beats.q.val());
         self.step.next = self.busy.q.val()
-            & !self.items.almost_full.val()
+            & self.items.input.ready.val()
             & (!self.wants_beat.val() | self.beat.valid.val());
         self.refill.next = self.step.val() & self.wants_beat.val();
         self.free.next = !self.busy.q.val() | (self.step.val() & self.finish.val());
@@ -161,24 +155,22 @@ impl Logic for CqWords {
             self.is_last.d.next = self.n.val().words == 1;
         }
 
-        self.item_valid.d.next = self.step.val()
+        self.items.input.valid.next = self.step.val()
             & (self.active.q.val().access | (self.finish.val() & self.active.q.val().answer));
-        self.item.d.next.access = self.active.q.val().access;
-        self.item.d.next.write = self.active.q.val().write;
-        self.item.d.next.addr = self.active.q.val().addr;
-        self.item.d.next.strobe = 0xFF.into();
+        self.items.input.data.next.access = self.active.q.val().access;
+        self.items.input.data.next.write = self.active.q.val().write;
+        self.items.input.data.next.addr = self.active.q.val().addr;
+        self.items.input.data.next.strobe = 0xFF.into();
         if self.is_first.q.val() {
-            self.item.d.next.strobe = self.active.q.val().first_strobe;
+            self.items.input.data.next.strobe = self.active.q.val().first_strobe;
         } else if self.is_last.q.val() {
-            self.item.d.next.strobe = self.active.q.val().last_strobe;
+            self.items.input.data.next.strobe = self.active.q.val().last_strobe;
         }
-        self.item.d.next.data = self.shift.q.val().get_bits::<64>(0);
+        self.items.input.data.next.data = self.shift.q.val().get_bits::<64>(0);
         if self.active.q.val().phase {
-            self.item.d.next.data = bit_cast::<64, 32>(self.carry.q.val())
+            self.items.input.data.next.data = bit_cast::<64, 32>(self.carry.q.val())
                 | (bit_cast::<64, 32>(self.shift.q.val().get_bits::<32>(0)) << 32);
         }
-        self.items.input.valid.next = self.item_valid.q.val();
-        self.items.input.data.next = self.item.q.val();
 
         self.access.valid.next =
             self.items.output.valid.val() & self.items.output.data.val().access;

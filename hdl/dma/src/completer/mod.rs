@@ -87,7 +87,7 @@ impl Default for CqAccess {
             damaged: Signal::default(),
             store: CqStore::default(),
             decode: CqDecode::default(),
-            requests: SyncFifo::new(STORE_LOG2),
+            requests: SyncFifo::quick(STORE_LOG2),
             words: CqWords::default(),
             jobs: SyncFifo::new_with_reserve(JOBS_LOG2, GRANT_RESERVE),
             answers: SyncFifo::new(ANSWERS_LOG2),

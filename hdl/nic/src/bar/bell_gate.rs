@@ -146,7 +146,7 @@ impl BellGate {
             beyond_eqs: beyond(eqs_log2),
             beyond_srqs: beyond(srqs_log2),
             first_srq: Constant::new((1u64 << qps_log2).into()),
-            sq_bells: SyncFifo::new_with_reserve(BELLS_LOG2, reserve),
+            sq_bells: SyncFifo::quick_with_reserve(BELLS_LOG2, reserve),
             rq_bells: SyncFifo::new_with_reserve(BELLS_LOG2, reserve),
             cq_bells: SyncFifo::new_with_reserve(BELLS_LOG2, reserve),
             eq_bells: SyncFifo::new_with_reserve(BELLS_LOG2, reserve),

@@ -1,11 +1,14 @@
 //! What the parts of a WQE cache tell each other.
 
+use ferroce_abi::limits::WQE_BLOCKS;
 use ferroce_emit::prelude::*;
 
 /// Largest window of a queue, log2 of WQEs: `level` has room for no more.
 pub const MAX_WINDOW_LOG2: usize = 8;
 /// Longest burst, log2 of WQEs: those of a 4 KiB page.
 pub const MAX_BURST_LOG2: usize = 6;
+/// Cycles from a push's `WindowPub` to its last block in its slot: the blocks one after the other, and two registers in front of the slots.
+pub const PUSH_COPY_CYCLES: usize = WQE_BLOCKS + 1;
 /// Tags of one cache, log2: so many bursts of different QPs may be in flight.
 pub const TAGS_LOG2: usize = 5;
 
@@ -20,8 +23,6 @@ pub struct BurstDone {
     pub count: Bits<7>,
     /// The read failed.
     pub err: Bit,
-    /// It was pushed: there is no tag.
-    pub pushed: Bit,
 }
 
 /// What happens to the state of a queue.
@@ -127,14 +128,12 @@ pub struct PushJob {
 /// A pushed block for its slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct PushBeat {
+    /// In this cycle.
+    pub valid: Bit,
     /// QP index.
     pub qp: Bits<14>,
     /// Lowest bits of its index.
     pub index: Bits<8>,
-    /// Blocks of the push.
-    pub count: Bits<3>,
-    /// The push's last block.
-    pub last: Bit,
     /// The 64 bytes.
     pub data: Bits<512>,
 }

@@ -1,6 +1,6 @@
 //! State of the queues.
 
-use super::desc::{EventKind, FetchJob, PushJob, WindowPub, WqeEvent, WqeState};
+use super::desc::{EventKind, FetchJob, PushJob, WindowPub, WqeEvent, WqeState, PUSH_COPY_CYCLES};
 use ferroce_abi::limits::WQE_BLOCKS;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
@@ -30,6 +30,8 @@ pub struct WqeStateLoop {
     pub event: Signal<In, WqeEvent>,
     /// Every new state.
     pub window: Signal<Out, WindowPub>,
+    /// Every new state for those who read the slots: that of a push comes when its blocks are there.
+    pub readable: Signal<Out, WindowPub>,
     /// QPs that have new WQEs; must never stall.
     pub kick: StreamOut<Kick>,
     /// QPs that wait for their turn to fetch; must never stall.
@@ -44,6 +46,9 @@ pub struct WqeStateLoop {
     /// Index before the blocks that a doorbell's push has.
     first: DFF<Bits<16>>,
     firsts: Delay<Bits<16>>,
+    /// Blocks in the window with which that push has room; bit 9: none.
+    most: DFF<Bits<10>>,
+    mosts: Delay<Bits<10>>,
     /// First cycle of the loop: differences.
     s1_valid: DFF<Bit>,
     s1_event: DFF<WqeEvent>,
@@ -57,8 +62,9 @@ pub struct WqeStateLoop {
     s1_drained: DFF<Bit>,
     s1_bell_at_end: DFF<Bit>,
     s1_index_at_producer: DFF<Bit>,
-    /// The push begins where the producer stood.
-    s1_next_push: DFF<Bit>,
+    s1_is_push: DFF<Bit>,
+    /// The push begins where the producer stood, which is the window's end, and has room.
+    s1_push_fits: DFF<Bit>,
     /// Second cycle: decision.
     state: Signal<Local, WqeState>,
     next: Signal<Local, WqeState>,
@@ -71,6 +77,8 @@ pub struct WqeStateLoop {
     is_push: Signal<Local, Bit>,
     /// Results.
     out_window: DFF<WindowPub>,
+    /// States of pushes, while their blocks are copied. No other state comes in the meantime.
+    pushed: Delay<WindowPub>,
     out_kick: DFF<Bit>,
     out_hungry: DFF<Bit>,
     out_fetch: DFF<FetchJob>,
@@ -86,6 +94,7 @@ impl WqeStateLoop {
             valid: Signal::default(),
             event: Signal::default(),
             window: Signal::default(),
+            readable: Signal::default(),
             kick: StreamOut::default(),
             hungry: StreamOut::default(),
             fetch: Signal::default(),
@@ -95,6 +104,8 @@ impl WqeStateLoop {
             events: Delay::new(RMW_LATENCY),
             first: DFF::default(),
             firsts: Delay::new(RMW_LATENCY - 1),
+            most: DFF::default(),
+            mosts: Delay::new(RMW_LATENCY - 1),
             s1_valid: DFF::default(),
             s1_event: DFF::default(),
             s1_state: DFF::default(),
@@ -105,7 +116,8 @@ impl WqeStateLoop {
             s1_drained: DFF::default(),
             s1_bell_at_end: DFF::default(),
             s1_index_at_producer: DFF::default(),
-            s1_next_push: DFF::default(),
+            s1_is_push: DFF::default(),
+            s1_push_fits: DFF::default(),
             state: Signal::default(),
             next: Signal::default(),
             inside: Signal::default(),
@@ -116,6 +128,7 @@ impl WqeStateLoop {
             take_push: Signal::default(),
             is_push: Signal::default(),
             out_window: DFF::default(),
+            pushed: Delay::new(PUSH_COPY_CYCLES),
             out_kick: DFF::default(),
             out_hungry: DFF::default(),
             out_fetch: DFF::default(),
@@ -147,20 +160,25 @@ impl Logic for WqeStateLoop {
             s1_drained,
             s1_bell_at_end,
             s1_index_at_producer,
-            s1_next_push,
+            s1_is_push,
+            s1_push_fits,
             first,
+            most,
             out_push,
             out_window,
             out_kick,
             out_hungry,
             out_fetch
         );
-        clock!(self, clock, states, events, firsts);
+        clock!(self, clock, states, events, firsts, mosts, pushed);
         self.states.rd_valid.next = self.valid.val();
         self.states.rd_addr.next = bit_cast::<20, 14>(self.event.val().qp);
         self.events.data_in.next = self.event.val();
         self.first.d.next = self.event.val().index - bit_cast::<16, 7>(self.event.val().count);
         self.firsts.data_in.next = self.first.q.val();
+        self.most.d.next =
+            bit_cast::<10, 9>(self.window_size.val()) - bit_cast::<10, 7>(self.event.val().count);
+        self.mosts.data_in.next = self.most.q.val();
 
         // First cycle: all differences.
         self.s1_valid.d.next = self.states.data_valid.val();
@@ -180,7 +198,12 @@ impl Logic for WqeStateLoop {
         self.s1_index_at_producer.d.next =
             self.events.data_out.val().index == self.states.rd_data.val().producer;
 
-        self.s1_next_push.d.next = self.firsts.data_out.val() == self.states.rd_data.val().producer;
+        self.s1_is_push.d.next = self.events.data_out.val().count.any();
+        self.s1_push_fits.d.next = (self.firsts.data_out.val()
+            == self.states.rd_data.val().producer)
+            & (self.states.rd_data.val().producer == self.states.rd_data.val().fetched)
+            & !self.mosts.data_out.val().get_bit(9)
+            & (self.states.rd_data.val().level <= self.mosts.data_out.val().get_bits::<9>(0));
 
         // Second cycle: the new state, and whether it can be fed.
         self.state.next = self.s1_state.q.val();
@@ -237,15 +260,14 @@ impl Logic for WqeStateLoop {
                 }
             }
             EventKind::Doorbell => {
-                // A push is taken if everything before it is in the window and there is room; then it counts as a burst in flight.
-                self.is_push.next = self.s1_event.q.val().count.any();
-                self.take_push.next = self.is_push.val()
+                // A push is taken if everything before it is in the window and there is room. Its owner is kicked at once: the visit that
+                // follows reads the WQE only after the copy, which nothing holds up.
+                self.is_push.next = self.s1_is_push.q.val();
+                self.take_push.next = self.s1_is_push.q.val()
+                    & self.s1_push_fits.q.val()
                     & self.state.val().enabled
                     & !self.state.val().busy
-                    & !self.state.val().bad
-                    & self.s1_drained.q.val()
-                    & self.s1_next_push.q.val()
-                    & (self.s1_filled.q.val() <= self.window_size.val());
+                    & !self.state.val().bad;
                 if self.state.val().enabled {
                     self.next.next.producer = self.s1_event.q.val().index;
                     self.can_feed.next = !self.s1_bell_at_end.q.val()
@@ -253,8 +275,9 @@ impl Logic for WqeStateLoop {
                         & !self.take_push.val();
                 }
                 if self.take_push.val() {
-                    self.next.next.stale = false;
-                    self.next.next.busy = true;
+                    self.fresh.next = true;
+                    self.next.next.level = self.s1_filled.q.val();
+                    self.next.next.fetched = self.s1_end.q.val();
                 }
             }
             // Fetch.
@@ -297,6 +320,14 @@ impl Logic for WqeStateLoop {
         self.out_push.d.next.place = self.s1_event.q.val().place;
         self.push.next = self.out_push.q.val();
         self.window.next = self.out_window.q.val();
+        self.readable.next = self.out_window.q.val();
+        self.readable.next.valid = self.out_window.q.val().valid & !self.out_push.q.val().taken;
+        self.pushed.data_in.next = self.out_window.q.val();
+        self.pushed.data_in.next.valid =
+            self.out_window.q.val().valid & self.out_push.q.val().taken;
+        if self.pushed.data_out.val().valid {
+            self.readable.next = self.pushed.data_out.val();
+        }
         self.kick.data.next.qp = self.out_window.q.val().qp;
         self.kick.valid.next = self.out_kick.q.val();
         self.hungry.data.next = self.out_window.q.val().qp;

@@ -60,13 +60,13 @@ pub struct WqeStore {
     pub burst_tag: Signal<In, Bits<5>>,
     /// The burst.
     pub burst: Signal<In, Burst>,
-    /// Data of the bursts; always ready.
+    /// Data of the bursts; ready while there are no pushed blocks, of which a host can send only so much.
     pub beat: StreamIn<DmaReadBeat>,
-    /// Pushed blocks; ready while there are no data, of which a host can send only so much.
-    pub push: StreamIn<PushBeat>,
+    /// Pushed blocks, which go first.
+    pub push: Signal<In, PushBeat>,
     /// Bursts that are complete; must never stall.
     pub done: StreamOut<BurstDone>,
-    /// Every new state of a queue.
+    /// Every new state of a queue, once its blocks are in their slots.
     pub window: Signal<In, WindowPub>,
     /// Blocks as they are written.
     pub block: Signal<Out, BlockWrite>,
@@ -91,7 +91,6 @@ pub struct WqeStore {
     b1_push: DFF<Bit>,
     b1_push_qp: DFF<Bits<14>>,
     b1_push_index: DFF<Bits<8>>,
-    b1_push_count: DFF<Bits<3>>,
     b1_wqe: DFF<StoredWqe>,
     b1_block: DFF<Bits<512>>,
     /// Its slot.
@@ -127,7 +126,7 @@ impl WqeStore {
             burst_tag: Signal::default(),
             burst: Signal::default(),
             beat: StreamIn::default(),
-            push: StreamIn::default(),
+            push: Signal::default(),
             done: StreamOut::default(),
             window: Signal::default(),
             block: Signal::default(),
@@ -148,7 +147,6 @@ impl WqeStore {
             b1_push: DFF::default(),
             b1_push_qp: DFF::default(),
             b1_push_index: DFF::default(),
-            b1_push_count: DFF::default(),
             b1_wqe: DFF::default(),
             b1_block: DFF::default(),
             b2_valid: DFF::default(),
@@ -188,7 +186,6 @@ impl Logic for WqeStore {
             b1_push,
             b1_push_qp,
             b1_push_index,
-            b1_push_count,
             b1_wqe,
             b1_block,
             b2_valid,
@@ -207,23 +204,18 @@ impl Logic for WqeStore {
         clock!(self, clock, slots, windows, indices, slot_data, bursts, beats);
 
         // Beats into slots.
-        self.beat.ready.next = true;
-        self.push.ready.next = !self.beat.valid.val();
+        self.beat.ready.next = !self.push.val().valid;
         self.incoming.next = self.beat.data.val().data;
-        if !self.beat.valid.val() {
-            self.incoming.next = self.push.data.val().data;
+        if self.push.val().valid {
+            self.incoming.next = self.push.val().data;
         }
-        self.b1_push.d.next = self.push.valid.val() & !self.beat.valid.val();
-        self.b1_push_qp.d.next = self.push.data.val().qp;
-        self.b1_push_index.d.next = self.push.data.val().index;
-        self.b1_push_count.d.next = self.push.data.val().count;
-        self.b1_valid.d.next = self.beat.valid.val();
+        self.b1_push.d.next = self.push.val().valid;
+        self.b1_push_qp.d.next = self.push.val().qp;
+        self.b1_push_index.d.next = self.push.val().index;
+        self.b1_valid.d.next = self.beat.valid.val() & !self.push.val().valid;
         self.b1_tag.d.next = self.beat.data.val().tag.get_bits::<5>(0);
         self.b1_last.d.next = self.beat.data.val().last;
-        self.b1_err.d.next = self.beat.data.val().err & self.beat.valid.val();
-        if !self.beat.valid.val() {
-            self.b1_last.d.next = self.push.data.val().last;
-        }
+        self.b1_err.d.next = self.beat.data.val().err;
         self.b1_wqe.d.next.opcode = self.incoming.val().get_bits::<8>(wqe::OPCODE * BYTE);
         self.b1_wqe.d.next.flags = self.incoming.val().get_bits::<8>(wqe::FLAGS * BYTE);
         self.b1_wqe.d.next.sges = self.incoming.val().get_bits::<8>(wqe::NUM_SGE * BYTE);
@@ -261,16 +253,11 @@ impl Logic for WqeStore {
                 << self.window_log2.val())
                 | (bit_cast::<20, 8>(self.b1_push_index.q.val()) & self.slot_mask.val());
         }
-        self.b2_done.d.next = (self.b1_valid.q.val() | self.b1_push.q.val()) & self.b1_last.q.val();
+        self.b2_done.d.next = self.b1_valid.q.val() & self.b1_last.q.val();
         self.b2_burst.d.next.qp = self.bursts.rd_data.val().qp;
         self.b2_burst.d.next.tag = self.b1_tag.q.val();
         self.b2_burst.d.next.count = self.bursts.rd_data.val().count;
         self.b2_burst.d.next.err = self.b1_err.q.val();
-        self.b2_burst.d.next.pushed = self.b1_push.q.val();
-        if self.b1_push.q.val() {
-            self.b2_burst.d.next.qp = self.b1_push_qp.q.val();
-            self.b2_burst.d.next.count = bit_cast::<7, 3>(self.b1_push_count.q.val());
-        }
         self.slots.wr_valid.next = self.b2_valid.q.val();
         self.slots.wr_addr.next = self.b2_slot.q.val();
         self.slots.wr_data.next = self.b2_wqe.q.val();

@@ -4,6 +4,8 @@ use crate::common::{connected, settle};
 use crate::wqe::wqe_of;
 use ferroce_emit::harness::random;
 use ferroce_emit::prelude::*;
+use ferroce_nic::bar::desc::LineWrite;
+use ferroce_nic::bar::push_buffer::PUSHES_LOG2;
 use ferroce_nic::wqe_cache::WqeCache;
 use ferroce_rtl::desc::bar::QueueBell;
 use ferroce_rtl::desc::cfg::{table, CfgWrite};
@@ -48,6 +50,14 @@ pub struct Bench {
     memory: HashMap<u64, [u8; 64]>,
     pub queues: Vec<Queue>,
     reads: Vec<Read>,
+    /// The beat that waits for its turn.
+    beat: Option<DmaReadBeat>,
+    /// Pushed lines; doorbells wait until they are written.
+    lines: VecDeque<LineWrite>,
+    place: u64,
+    places_used: usize,
+    /// A beat of a read had to wait in this cycle.
+    pub beat_waits: bool,
     bells: VecDeque<QueueBell>,
     positions: VecDeque<Consumed>,
     cfg: VecDeque<CfgWrite>,
@@ -79,6 +89,11 @@ impl Bench {
             memory: HashMap::new(),
             queues: queues.collect(),
             reads: Vec::new(),
+            beat: None,
+            lines: VecDeque::new(),
+            place: 0,
+            places_used: 0,
+            beat_waits: false,
             bells: VecDeque::new(),
             positions: VecDeque::new(),
             cfg: VecDeque::new(),
@@ -107,6 +122,59 @@ impl Bench {
     }
 
     pub fn post(&mut self, qp: usize, count: u64) {
+        self.fill(qp, count);
+        self.ring(qp, 0);
+    }
+
+    /// Posts WQEs and pushes them along with their doorbell if there is a place for a push.
+    pub fn push(&mut self, qp: usize, count: u64) {
+        let first = self.queues[qp].posted;
+        self.fill(qp, count);
+        if self.places_used == 1 << PUSHES_LOG2 {
+            self.ring(qp, 0);
+            return;
+        }
+        self.places_used += 1;
+        for number in 0..count {
+            let data = self.block(qp, first + number);
+            self.lines.push_back(LineWrite {
+                valid: true,
+                place: (self.place << 2 | number).into(),
+                data,
+            });
+        }
+        self.ring(qp, count);
+        self.place = (self.place + 1) & ((1 << PUSHES_LOG2) - 1);
+    }
+
+    fn block(&self, qp: usize, index: u64) -> Bits<512> {
+        let queue = &self.queues[qp];
+        self.read(queue.base + 64 * (index & ((1 << queue.log_size) - 1)))
+    }
+
+    fn read(&self, addr: u64) -> Bits<512> {
+        let bytes = self
+            .memory
+            .get(&addr)
+            .unwrap_or_else(|| panic!("{addr:#x} was never posted"));
+        bytes
+            .iter()
+            .rev()
+            .fold(Bits::<512>::default(), |bits, &byte| {
+                bits << 8 | bit_cast::<512, 8>(u64::from(byte).into())
+            })
+    }
+
+    fn ring(&mut self, qp: usize, pushed: u64) {
+        self.bells.push_back(QueueBell {
+            qp: (qp as u64).into(),
+            producer: (self.queues[qp].posted & 0xFFFF).into(),
+            pushed: pushed.into(),
+            place: self.place.into(),
+        });
+    }
+
+    fn fill(&mut self, qp: usize, count: u64) {
         let queue = &mut self.queues[qp];
         for _ in 0..count {
             assert!(queue.posted - queue.retired < 1 << queue.log_size);
@@ -116,11 +184,6 @@ impl Bench {
             self.memory.insert(queue.base + slot * 64, bytes);
             queue.posted += 1;
         }
-        self.bells.push_back(QueueBell {
-            qp: (qp as u64).into(),
-            producer: (queue.posted & 0xFFFF).into(),
-            ..QueueBell::default()
-        });
     }
 
     pub fn stand_at(&mut self, qp: usize, position: u64) {
@@ -146,19 +209,7 @@ impl Bench {
             self.reads.iter().all(|read| read.tag != tag),
             "tag {tag:#x} in use"
         );
-        let beats = (0..len / 64).map(|k| {
-            let bytes = self
-                .memory
-                .get(&(addr + 64 * k))
-                .unwrap_or_else(|| panic!("{addr:#x} + {k} WQEs was never posted"));
-            bytes
-                .iter()
-                .rev()
-                .fold(Bits::<512>::default(), |bits, &byte| {
-                    bits << 8 | bit_cast::<512, 8>(u64::from(byte).into())
-                })
-        });
-        let beats = beats.collect();
+        let beats = (0..len / 64).map(|k| self.read(addr + 64 * k)).collect();
         self.requests += 1;
         self.reads.push(Read {
             tag,
@@ -197,11 +248,15 @@ impl Bench {
 
     /// One clock cycle, with a look-up if one is given.
     pub fn cycle(&mut self, ask: Option<(usize, u64)>) {
-        let beat = self.next_beat();
-        self.uut.dma_beat.valid.next = beat.is_some();
-        self.uut.dma_beat.data.next = beat.unwrap_or_default();
+        if self.beat.is_none() {
+            self.beat = self.next_beat();
+        }
+        self.uut.dma_beat.valid.next = self.beat.is_some();
+        self.uut.dma_beat.data.next = self.beat.unwrap_or_default();
+        let rings = self.lines.is_empty() && !self.bells.is_empty();
+        self.uut.push_line.next = self.lines.pop_front().unwrap_or_default();
         self.uut.cfg.next = self.cfg.pop_front().unwrap_or_default();
-        self.uut.bell.valid.next = !self.bells.is_empty();
+        self.uut.bell.valid.next = rings;
         self.uut.bell.data.next = self.bells.front().copied().unwrap_or_default();
         self.uut.position.valid.next = !self.positions.is_empty();
         self.uut.position.data.next = self.positions.front().copied().unwrap_or_default();
@@ -221,7 +276,11 @@ impl Bench {
         if let Some(Some((qp, index))) = self.asked.pop_front() {
             self.answers.push((qp, index, self.uut.data.val()));
         }
-        assert!(self.uut.dma_beat.ready.val(), "a beat had no room");
+        self.beat_waits = self.beat.is_some() && !self.uut.dma_beat.ready.val();
+        if !self.beat_waits {
+            self.beat = None;
+        }
+        self.places_used -= usize::from(self.uut.push_freed.val());
         if self.uut.bell.valid.val() & self.uut.bell.ready.val() {
             self.bells.pop_front();
         }

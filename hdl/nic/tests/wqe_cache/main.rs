@@ -8,6 +8,7 @@ mod wqe;
 
 use bench::{Bench, WINDOW_LOG2};
 use ferroce_emit::on_big_stack;
+use ferroce_rtl::desc::lookup::WQE_READ_LATENCY;
 use rand::Rng;
 use wqe::{as_read, wqe_of};
 
@@ -109,6 +110,63 @@ fn a_failed_read_becomes_one_bad_wqe_behind_the_good_ones() {
     });
 }
 
+/// Its owner is kicked without a read, sees it only when all of it is there, and sees it in time: a visit that follows a kick reads the WQE
+/// 10 cycles later at the earliest.
+#[test]
+fn a_push_is_read_at_once_and_whole() {
+    on_big_stack(|| {
+        let mut bench = Bench::new(&[5, 5]);
+        bench.idle(80);
+        bench.configure(0, true);
+        bench.idle(64);
+        bench.configure(1, true);
+        bench.idle(64);
+        let mut index = 0;
+        for round in 0..60u64 {
+            let count = 1 + round % 4;
+            // Beats of reads of another queue come at the same time.
+            if bench.queues[1].posted - bench.queues[1].position < 8 {
+                bench.post(1, 8);
+            }
+            let wait = bench.rng.gen_range(0..40);
+            bench.idle(wait);
+            bench.kicks.clear();
+            bench.push(0, count);
+            let mut kicked_for = 0;
+            // The last block, in every cycle.
+            let last = index + count - 1;
+            let mut seen = false;
+            bench.answers.clear();
+            while kicked_for < 10 + WQE_READ_LATENCY {
+                bench.cycle(Some((0, last)));
+                kicked_for += usize::from(kicked_for > 0 || bench.kicks.contains(&0));
+                for (qp, at, data) in std::mem::take(&mut bench.answers) {
+                    if (qp, at) == (0, last) && data.avail {
+                        assert_eq!(data, as_read(&wqe_of(0, at as u16, at >> 16)));
+                        seen = true;
+                    }
+                }
+            }
+            assert!(seen, "round {round}");
+            // What was asked for last is answered first.
+            bench.idle(WQE_READ_LATENCY);
+            for at in index..last {
+                assert_eq!(
+                    bench.look_up(0, at),
+                    as_read(&wqe_of(0, at as u16, at >> 16))
+                );
+            }
+            index += count;
+            bench.stand_at(0, index);
+            bench.queues[0].retired = index;
+            let posted = bench.queues[1].posted;
+            bench.stand_at(1, posted);
+            bench.queues[1].retired = posted;
+            bench.idle(20);
+        }
+    });
+}
+
 #[test]
 fn every_posted_wqe_is_delivered_under_random_load() {
     deliver_all(&[1, 2, 3, 4, 5, 6, 7, 8], WINDOW_LOG2, 12_000);
@@ -139,7 +197,10 @@ fn deliver_all(sizes: &[u32], window_log2: usize, cycles: usize) {
                 let qp = bench.rng.gen_range(0..sizes.len());
                 let queue = &bench.queues[qp];
                 let room = (1 << queue.log_size) - (queue.posted - queue.retired);
-                if room > 0 {
+                if room > 0 && bench.rng.gen_bool(0.5) {
+                    let count = bench.rng.gen_range(1..=room.min(4));
+                    bench.push(qp, count);
+                } else if room > 0 {
                     let count = bench.rng.gen_range(1..=room);
                     bench.post(qp, count);
                 }

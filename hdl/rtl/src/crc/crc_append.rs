@@ -33,11 +33,11 @@ pub struct CrcAppend {
     pub clock: Signal<In, Clock>,
     /// The engine may take a beat in this cycle.
     pub room: Signal<Out, Bit>,
-    /// The engine took a beat one cycle ago.
+    /// The engine has a beat, which it took in this cycle or the one before.
     pub zeroed_valid: Signal<In, Bit>,
     /// That beat, 0 beyond `len`.
     pub zeroed: Signal<In, Beat>,
-    /// The engine's result, its latency after a last beat.
+    /// The engine's result, a fixed time after a last beat.
     pub crc: Signal<In, Bits<32>>,
     /// Frames with CRC.
     pub to: StreamOut<Beat>,
@@ -71,7 +71,7 @@ pub struct CrcAppend {
 }
 
 impl CrcAppend {
-    /// For an engine of the given latency.
+    /// For an engine whose `crc` comes `latency` cycles after the last `zeroed`.
     #[must_use]
     pub fn new(latency: usize) -> Self {
         Self {
@@ -81,9 +81,9 @@ impl CrcAppend {
             zeroed: Signal::default(),
             crc: Signal::default(),
             to: StreamOut::default(),
-            // The beats come one cycle after they entered the engine; the last cycle is `aligned`.
-            valid_delay: Delay::new(latency - 2),
-            beat_delay: Delay::new(latency - 2),
+            // The last cycle is `aligned`.
+            valid_delay: Delay::new(latency - 1),
+            beat_delay: Delay::new(latency - 1),
             aligned_valid: DFF::default(),
             aligned: DFF::default(),
             spills: Signal::default(),
@@ -98,7 +98,7 @@ impl CrcAppend {
             lanes256: Signal::default(),
             lanes512: Signal::default(),
             inserted: Signal::default(),
-            fifo: SyncFifo::new_with_reserve(FIFO_LOG2_DEPTH, Self::reserve(latency)),
+            fifo: SyncFifo::quick_with_reserve(FIFO_LOG2_DEPTH, Self::reserve(latency)),
             advance: Signal::default(),
             out_valid: DFF::default(),
             out: DFF::default(),
@@ -109,10 +109,10 @@ impl CrcAppend {
         }
     }
 
-    /// FIFO places kept for beats in the pipeline: the engine's stages, the placing stage, and the beat that enters as `room`
-    /// falls.
+    /// FIFO places kept for beats in the pipeline: the engine's stages and one before them, the placing stage, and the beat that enters as
+    /// `room` falls.
     fn reserve(latency: usize) -> usize {
-        latency + 2
+        latency + 3
     }
 }
 
@@ -222,4 +222,4 @@ impl Logic for CrcAppend {
     }
 }
 
-ferroce_emit::register_leaf!("crc_append", || CrcAppend::new(5));
+ferroce_emit::register_leaf!("crc_append", || CrcAppend::new(4));

@@ -23,7 +23,7 @@ const PARTIALS: usize = 32 * SLICES;
 const COMBINED: usize = PARTIALS + 1;
 
 /// Cycles from a beat at the input of [`CrcCore`] to the CRC at its output.
-pub const CORE_LATENCY: usize = 9;
+pub const CORE_LATENCY: usize = 6;
 
 /// What travels with a beat through the pipeline. The registers of tags are enabled by `valid`, so that
 /// they don't become slow shift registers.
@@ -39,7 +39,7 @@ struct CrcTag {
 /// beat.
 ///
 /// Pipeline: partial sums of the data; their sum, and the contribution of the start value; the
-/// loop `register = contribution + advance(register)`; six conditional stages that take the
+/// loop `register = contribution + advance(register)`; three stages that take the
 /// zero bytes of a short last beat back out.
 #[derive(LogicBlock, Module)]
 pub struct CrcCore {
@@ -68,12 +68,11 @@ pub struct CrcCore {
     partial_tag: DFF<CrcTag>,
     combine_tag: DFF<CrcTag>,
     register_tag: DFF<CrcTag>,
+    /// The lowest two bits of its `missing`, one-hot.
+    register_choice: DFF<Bits<4>>,
     retreat1: Retreat,
-    retreat2: Retreat,
     retreat4: Retreat,
-    retreat8: Retreat,
     retreat16: Retreat,
-    retreat32: Retreat,
 }
 
 impl CrcCore {
@@ -103,12 +102,10 @@ impl CrcCore {
             partial_tag: DFF::default(),
             combine_tag: DFF::default(),
             register_tag: DFF::default(),
+            register_choice: DFF::default(),
             retreat1: Retreat::new(1),
-            retreat2: Retreat::new(2),
             retreat4: Retreat::new(4),
-            retreat8: Retreat::new(8),
             retreat16: Retreat::new(16),
-            retreat32: Retreat::new(32),
         }
     }
 }
@@ -143,10 +140,16 @@ impl Logic for CrcCore {
     #[kernel]
     fn update(&mut self) {
         dff_setup!(self, clock, partial_valid, combine_valid, register_valid);
-        dff_setup!(self, clock, partial_tag, combine_tag, register_tag);
+        dff_setup!(
+            self,
+            clock,
+            partial_tag,
+            combine_tag,
+            register_tag,
+            register_choice
+        );
         clock!(self, clock, partial, combine, register);
-        clock!(self, clock, retreat1, retreat2, retreat4);
-        clock!(self, clock, retreat8, retreat16, retreat32);
+        clock!(self, clock, retreat1, retreat4, retreat16);
 
         self.partial.enable.next = self.valid.val();
         self.partial.d.next = self.data.val();
@@ -174,20 +177,20 @@ impl Logic for CrcCore {
         self.register_valid.d.next = self.combine_valid.q.val();
         if self.combine_valid.q.val() {
             self.register_tag.d.next = self.combine_tag.q.val();
+            self.register_choice.d.next =
+                bits::<4>(1) << self.combine_tag.q.val().missing.get_bits::<2>(0);
         }
 
         self.retreat1.from.valid.next =
             self.register_valid.q.val() & self.register_tag.q.val().last;
         self.retreat1.from.register.next = self.register.q.val();
         self.retreat1.from.count.next = self.register_tag.q.val().missing;
-        RetreatOut::join(&mut self.retreat1.to, &mut self.retreat2.from);
-        RetreatOut::join(&mut self.retreat2.to, &mut self.retreat4.from);
-        RetreatOut::join(&mut self.retreat4.to, &mut self.retreat8.from);
-        RetreatOut::join(&mut self.retreat8.to, &mut self.retreat16.from);
-        RetreatOut::join(&mut self.retreat16.to, &mut self.retreat32.from);
+        self.retreat1.from.choice.next = self.register_choice.q.val();
+        RetreatOut::join(&mut self.retreat1.to, &mut self.retreat4.from);
+        RetreatOut::join(&mut self.retreat4.to, &mut self.retreat16.from);
 
-        self.crc.next = !self.retreat32.to.register.val();
-        self.done.next = self.retreat32.to.valid.val();
+        self.crc.next = !self.retreat16.to.register.val();
+        self.done.next = self.retreat16.to.valid.val();
     }
 }
 
@@ -207,8 +210,10 @@ mod tests {
         assert!(combine_matrix(u32::MAX).widest() <= 36);
         let register = BitMatrix::identity(32).beside(&advance_matrix(BEAT_BYTES));
         assert!(register.widest() <= 24, "{}", register.widest());
-        for stage in 0..6 {
-            assert!(super::super::crc32::retreat_matrix(1 << stage).widest() <= 24);
+        for unit in [1, 4, 16] {
+            for count in 1..4 {
+                assert!(super::super::crc32::retreat_matrix(count * unit).widest() <= 24);
+            }
         }
     }
 }

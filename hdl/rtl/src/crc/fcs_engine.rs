@@ -30,8 +30,14 @@ pub struct FcsEngine {
     core: CrcCore,
 }
 
-impl Default for FcsEngine {
-    fn default() -> Self {
+impl FcsEngine {
+    /// For beats that are 0 beyond `len`: everything comes one cycle earlier than with [`Self::default`].
+    #[must_use]
+    pub fn of_zeroed() -> Self {
+        Self::new(false)
+    }
+
+    fn new(clears: bool) -> Self {
         Self {
             clock: Signal::default(),
             valid: Signal::default(),
@@ -40,9 +46,16 @@ impl Default for FcsEngine {
             zeroed: Signal::default(),
             crc: Signal::default(),
             done: Signal::default(),
-            tail: TailZero::default(),
+            tail: TailZero::new(clears),
             core: CrcCore::new(INIT, 0),
         }
+    }
+}
+
+/// For any beats.
+impl Default for FcsEngine {
+    fn default() -> Self {
+        Self::new(true)
     }
 }
 
@@ -65,3 +78,4 @@ impl Logic for FcsEngine {
 }
 
 ferroce_emit::register_leaf!("fcs_engine", FcsEngine::default);
+ferroce_emit::register_leaf!("fcs_engine_of_zeroed", FcsEngine::of_zeroed);

@@ -34,8 +34,14 @@ pub struct IcrcEngine {
     core: CrcCore,
 }
 
-impl Default for IcrcEngine {
-    fn default() -> Self {
+impl IcrcEngine {
+    /// For beats that are 0 beyond `len`: everything comes one cycle earlier than with [`Self::default`].
+    #[must_use]
+    pub fn of_zeroed() -> Self {
+        Self::new(false)
+    }
+
+    fn new(clears: bool) -> Self {
         Self {
             clock: Signal::default(),
             valid: Signal::default(),
@@ -44,10 +50,17 @@ impl Default for IcrcEngine {
             zeroed: Signal::default(),
             crc: Signal::default(),
             done: Signal::default(),
-            tail: TailZero::default(),
+            tail: TailZero::new(clears),
             mask: IcrcMask::default(),
             core: CrcCore::new(AFTER_PREFIX, ETHERNET_BYTES),
         }
+    }
+}
+
+/// For any beats.
+impl Default for IcrcEngine {
+    fn default() -> Self {
+        Self::new(true)
     }
 }
 
@@ -73,3 +86,4 @@ impl Logic for IcrcEngine {
 }
 
 ferroce_emit::register_leaf!("icrc_engine", IcrcEngine::default);
+ferroce_emit::register_leaf!("icrc_engine_of_zeroed", IcrcEngine::of_zeroed);

@@ -20,6 +20,18 @@ pub struct IcrcInsert {
     append: CrcAppend,
 }
 
+impl IcrcInsert {
+    /// For beats that are 0 beyond `len`, a cycle faster than [`Self::default`].
+    #[must_use]
+    pub fn of_zeroed() -> Self {
+        Self {
+            engine: IcrcEngine::of_zeroed(),
+            ..Self::default()
+        }
+    }
+}
+
+/// For any beats.
 impl Default for IcrcInsert {
     fn default() -> Self {
         Self {
@@ -27,7 +39,7 @@ impl Default for IcrcInsert {
             from: StreamIn::default(),
             to: StreamOut::default(),
             engine: IcrcEngine::default(),
-            append: CrcAppend::new(ICRC_LATENCY),
+            append: CrcAppend::new(ICRC_LATENCY - 1),
         }
     }
 }
@@ -47,3 +59,4 @@ impl Logic for IcrcInsert {
 }
 
 ferroce_emit::register_leaf!("icrc_insert", IcrcInsert::default);
+ferroce_emit::register_leaf!("icrc_insert_of_zeroed", IcrcInsert::of_zeroed);

@@ -68,7 +68,7 @@ impl Default for HeaderInsert {
             previous: DFF::default(),
             beat5: DFF::default(),
             emit5: DFF::default(),
-            frames: SyncFifo::new_with_reserve(FIFO_LOG2, PIPE + 2),
+            frames: SyncFifo::quick_with_reserve(FIFO_LOG2, PIPE + 2),
             keep: ByteSpread::default(),
             old: ByteSpread::default(),
             merged: Signal::default(),

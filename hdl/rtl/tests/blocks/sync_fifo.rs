@@ -5,13 +5,32 @@ use ferroce_emit::prelude::*;
 use ferroce_rtl::ram_style::RamStyle;
 use ferroce_rtl::sync_fifo::SyncFifo;
 
-const STYLES: [RamStyle; 3] = [RamStyle::Distributed, RamStyle::Block, RamStyle::Ultra];
+/// `None` is a quick one.
+const STYLES: [Option<RamStyle>; 4] = [
+    None,
+    Some(RamStyle::Distributed),
+    Some(RamStyle::Block),
+    Some(RamStyle::Ultra),
+];
+
+fn fifo(log2_depth: usize, reserve: usize, style: Option<RamStyle>) -> SyncFifo<Bits<24>> {
+    match style {
+        None => SyncFifo::quick_with_reserve(log2_depth, reserve),
+        Some(style) => SyncFifo::with_style(log2_depth, reserve, style),
+    }
+}
 
 /// Runs `items` through, checking `used` and `almost_full` in every cycle.
-fn run(log2_depth: usize, reserve: usize, style: RamStyle, rates: (f64, f64), count: usize) {
+fn run(
+    log2_depth: usize,
+    reserve: usize,
+    style: Option<RamStyle>,
+    rates: (f64, f64),
+    count: usize,
+) {
     let mut random = random();
     let items: Vec<Bits<24>> = (0..count).map(|_| Bits::random(&mut random)).collect();
-    let mut bench = bench!(SyncFifo::with_style(log2_depth, reserve, style));
+    let mut bench = bench!(fifo(log2_depth, reserve, style));
     let mut source = Source::new(rates.0, items.clone());
     let mut sink = Sink::new(rates.1);
     let depth = 1usize << log2_depth;
@@ -51,8 +70,12 @@ fn items_pass_in_order_under_back_pressure() {
 fn latency_and_full_rate() {
     let mut random = random();
     for style in STYLES {
-        let latency = if style == RamStyle::Distributed { 2 } else { 3 };
-        let mut bench = bench!(SyncFifo::<Bits<24>>::with_style(4, 1, style));
+        let latency = match style {
+            None => 1,
+            Some(RamStyle::Distributed) => 2,
+            Some(_) => 3,
+        };
+        let mut bench = bench!(fifo(4, 1, style));
         let mut source = Source::new(1.0, (0..100u64).map(Bits::from));
         let mut sink = Sink::new(1.0);
         for cycle in 0..100 {
@@ -75,7 +98,7 @@ fn latency_and_full_rate() {
 fn full_fifo_keeps_the_rate() {
     let mut random = random();
     for style in STYLES {
-        let mut bench = bench!(SyncFifo::<Bits<24>>::with_style(4, 1, style));
+        let mut bench = bench!(fifo(4, 1, style));
         let mut source = Source::new(1.0, (0..1000u64).map(Bits::from));
         let mut sink = Sink::new(0.0);
         let mut taken = 0;
@@ -100,7 +123,7 @@ fn full_fifo_keeps_the_rate() {
 fn stalled_items_leave_at_full_rate() {
     let mut random = random();
     for style in STYLES {
-        let mut bench = bench!(SyncFifo::<Bits<24>>::with_style(4, 1, style));
+        let mut bench = bench!(fifo(4, 1, style));
         let mut source = Source::new(0.1, (0..6u64).map(Bits::from));
         let mut sink = Sink::new(0.0);
         let mut cycles_left = 6;

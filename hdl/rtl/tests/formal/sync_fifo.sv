@@ -22,6 +22,7 @@ always @* begin
     // Nothing hangs: it takes items until it is full, and offers what it has after two cycles at most.
     assert (input_ready == (inside < 4'd8));
     assert (late <= 2'd2);
+    assert (!PASSES | (late == 2'd0));
     assert (used == {12'd0, inside});
     assert (almost_full == (inside > 4'd5));
     // What makes it inductive.
@@ -29,17 +30,18 @@ always @* begin
     assert (late != 2'd2 | out_valid_q);
     assert (left <= inside);
     assert (TWO_STAGES | !mid_valid_q);
-    assert (wr_ptr_q == {13'd0, taken[2:0]});
-    assert (rd_ptr_q == {13'd0, fetched[2:0]});
+    assert (!PASSES | output_valid | (inside == 4'd0));
+    assert ((wr_ptr_q[15:3] == 13'd0) & (rd_ptr_q[15:3] == 13'd0));
+    assert (wr_ptr_q[2:0] - rd_ptr_q[2:0] == left[2:0]);
     assert (waiting_q == (left != 4'd0));
-    assert (left == 4'd0 | newest_q == {13'd0, taken[2:0] - 3'd1});
+    assert (left == 4'd0 | newest_q == {13'd0, wr_ptr_q[2:0] - 3'd1});
     assert (!mid_valid_q | (\ram.first == given + {3'd0, out_valid_q}));
 end
 
 genvar k;
 generate
     for (k = 0; k < 8; k = k + 1) begin : places
-        wire [2:0] place = fetched[2:0] + k;
+        wire [2:0] place = rd_ptr_q[2:0] + k;
         wire [3:0] item = fetched + k;
         always @* assert (left <= k | \ram.words [4 * place +: 4] == item);
     end
