@@ -10,7 +10,7 @@ use ferroce_rtl::stream::StreamIn;
 
 /// Turns that pass without an event behind a doorbell with a push, so that its blocks are copied before another state can be seen: events
 /// are then [`PUSH_COPY_CYCLES`] and one more apart. A host can't write pushes faster than that.
-const PUSH_TURNS: u64 = ((PUSH_COPY_CYCLES + 1) / 2 - 1) as u64;
+const PUSH_TURNS: u64 = (PUSH_COPY_CYCLES.div_ceil(2) - 1) as u64;
 const _: () = assert!(2 * (PUSH_TURNS as usize + 1) > PUSH_COPY_CYCLES);
 
 /// Issues one event every two cycles, which is the length of the state loop. Configuration comes first, its writes are far
