@@ -149,6 +149,8 @@ entry! {
         shared: bool = 1,
         /// That SRQ.
         srq: u16 = 10,
+        /// READs and atomics of the peer that may be unanswered, 0 to [`crate::limits::MAX_READS`].
+        max_reads: u8 = 5,
     }
 }
 

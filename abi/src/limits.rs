@@ -47,6 +47,8 @@ pub const QPN_BITS: usize = 24;
 pub const PSN_BITS: usize = 24;
 /// Bits of a message sequence number.
 pub const MSN_BITS: usize = 24;
+/// READs and atomics that a QP's responder holds at most.
+pub const MAX_READS: u8 = 16;
 /// First QPN for general use: 0 (SMI) and 1 (GSI) are reserved by the IBTA specification.
 pub const FIRST_QPN: u32 = 2;
 /// P_Key of the default partition, full member.

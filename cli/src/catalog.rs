@@ -46,7 +46,7 @@ const SUMMARIES: &[(&str, &str)] = &[
         "register accesses to the register window or the MSI-X table",
     ),
     (
-        "DmaWriteArb3",
+        "DmaWriteArb4",
         "payload, completions and events into one stream of writes",
     ),
     (
@@ -72,6 +72,14 @@ const SUMMARIES: &[(&str, &str)] = &[
     (
         "TxSend",
         "turns WQEs into packets: PSNs, opcodes, window, retransmission",
+    ),
+    (
+        "TxAnswers",
+        "ACKs, READ responses and atomics, in the order of the requests",
+    ),
+    (
+        "WriteFence",
+        "tells when the writes before a READ or atomic are on their way",
     ),
     ("TxGate", "holds a request back until its payload is there"),
     (

@@ -15,7 +15,7 @@ use crate::platform::{Bar, DmaMemory};
 use crate::port::PortAddress;
 use ferroce_abi::cfg::{mac_bits, AsyncCfg, PortCfg, ENTRY_WORDS};
 use ferroce_abi::limits::{
-    Pmtu, AH_BITS, CQ_BITS, EQ_BITS, FIRST_QPN, MR_BITS, PD_BITS, QP_BITS, RING_ALIGN, SRQ_BITS,
+    Pmtu, AH_BITS, CQ_BITS, EQ_BITS, FIRST_QPN, MAX_READS, MR_BITS, PD_BITS, QP_BITS, RING_ALIGN, SRQ_BITS,
     WQE_SGES,
 };
 use ferroce_abi::mailbox::{Command, Request};
@@ -49,8 +49,10 @@ pub struct Capabilities {
     pub max_pmtu: Pmtu,
     /// Core clock in Hz.
     pub core_clock_hz: u32,
-    /// Outstanding READs and atomics of a QP.
+    /// READs and atomics that a QP's requester may have outstanding.
     pub max_rd_atomic: u32,
+    /// READs and atomics of the peer that a QP's responder holds unanswered.
+    pub max_dest_rd_atomic: u32,
 }
 
 impl Capabilities {
@@ -84,6 +86,12 @@ impl Capabilities {
                 })?,
             core_clock_hz: bar.read32(regs::CORE_CLOCK)?,
             max_rd_atomic: bar.read32(regs::MAX_RD_ATOMIC)?,
+            max_dest_rd_atomic: counted(
+                "MAX_DEST_RD_ATOMIC",
+                regs::MAX_DEST_RD_ATOMIC,
+                0,
+                MAX_READS.into(),
+            )?,
         })
     }
 

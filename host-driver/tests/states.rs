@@ -65,6 +65,7 @@ fn connecting_writes_the_tables() {
         peer_ip: 0,
         shared: false,
         srq: 0,
+        max_reads: 0,
     };
     assert_eq!(
         ResponderCfg::from_bits(ran.entry(Table::Responder)),
@@ -91,6 +92,7 @@ fn connecting_writes_the_tables() {
         psn: 0xABCDEF,
         min_rnr: 5,
         peer_ip: 0xC000_020B,
+        max_reads: 16,
         ..responder
     };
     assert_eq!(

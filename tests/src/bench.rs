@@ -161,6 +161,15 @@ impl Bench {
         Ok(())
     }
 
+    /// Forgets how counters have changed since the last check.
+    ///
+    /// # Errors
+    /// Of the driver.
+    pub fn counted_any(&mut self) -> Result<()> {
+        self.seen = self.open.device.counters()?;
+        Ok(())
+    }
+
     /// Sends a packet that the card must execute and acknowledge; its bytes must arrive at `place`.
     ///
     /// # Errors

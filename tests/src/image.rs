@@ -21,12 +21,12 @@ pub struct Image {
 }
 
 impl Image {
-    /// A region of `len` bytes that peers may write.
+    /// A region of `len` bytes with all rights; what peers may do is up to the QPs.
     ///
     /// # Errors
     /// Of the driver.
     pub fn new(pd: &Pd, len: usize, rng: &mut impl RngCore) -> Result<Self> {
-        let mr = pd.allocate(len, Access::LOCAL_WRITE | Access::REMOTE_WRITE)?;
+        let mr = pd.allocate(len, Access::ALL)?;
         let mut expected = vec![0; len];
         rng.fill_bytes(&mut expected);
         mr.write(0, &expected)?;

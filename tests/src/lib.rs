@@ -12,6 +12,7 @@ pub mod model;
 pub mod open;
 pub mod paged;
 pub mod peer;
+pub mod reads;
 pub mod requester;
 pub mod rough;
 pub mod seed;

@@ -60,6 +60,9 @@ counters! {
     RxPayloadBytes = 26, "rx_payload_bytes", "Payload bytes written to host memory.";
     RxAcks = 27, "rx_acks", "Responses taken by the completer.";
     RxIgnoredAcks = 28, "rx_ignored_acks", "Responses to PSNs already acknowledged or never sent, or with a reserved syndrome.";
+    RxReads = 29, "rx_reads", "READ requests executed, in messages.";
+    RxAtomics = 30, "rx_atomics", "Atomics executed.";
+    RxReplays = 31, "rx_replays", "Duplicate READs and atomics that are answered again; of the atomics only those whose result is still there.";
     TxFrames = 32, "tx_frames", "Frames to the MAC.";
     TxBytes = 33, "tx_bytes", "Bytes of these frames, FCS not counted.";
     TxRequests = 34, "tx_requests", "Request packets, retransmitted ones too.";
@@ -70,6 +73,8 @@ counters! {
     TxNakRemoteAccess = 39, "tx_nak_remote_access", "NAKs 0x62, remote access error.";
     TxNakRemoteOperational = 40, "tx_nak_remote_operational", "NAKs 0x63, remote operational error.";
     TxDmaDropped = 41, "tx_dma_dropped", "Packets not sent because their payload could not be read.";
+    TxReadResponses = 42, "tx_read_responses", "READ response packets.";
+    TxAtomicAcks = 43, "tx_atomic_acks", "ATOMIC ACKNOWLEDGE packets.";
     Retransmits = 48, "retransmits", "Go-backs of the requester, whatever the cause.";
     Timeouts = 49, "timeouts", "Go-backs caused by the ACK timer.";
     RnrWaits = 50, "rnr_waits", "RNR NAKs that stopped the requester.";

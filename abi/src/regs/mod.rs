@@ -47,7 +47,7 @@ pub const MAX_SGE: u64 = 0x0024;
 pub const MAX_PMTU: u64 = 0x0028;
 /// Core clock in Hz.
 pub const CORE_CLOCK: u64 = 0x002C;
-/// Outstanding READs and atomics of a QP; 0 without them.
+/// READs and atomics that a QP's requester may have outstanding; 0 without them.
 pub const MAX_RD_ATOMIC: u64 = 0x0030;
 /// Number of EQs, and of MSI-X vectors; 0 without events.
 pub const NUM_EQS: u64 = 0x0034;
@@ -109,9 +109,9 @@ pub const fn in_page(page: u8, doorbell: u64) -> u64 {
 pub mod feature {
     /// Reliable connections with SEND and RDMA WRITE, with and without immediate.
     pub const RC: u32 = 1 << 0;
-    /// RDMA READ.
+    /// RDMA READ, as requester.
     pub const READ: u32 = 1 << 1;
-    /// Compare and swap, fetch and add.
+    /// Compare and swap, fetch and add, as requester.
     pub const ATOMIC: u32 = 1 << 2;
     /// SEND with invalidate.
     pub const SEND_INV: u32 = 1 << 3;

@@ -133,17 +133,18 @@ fn beats_reach_the_client_of_their_tag() {
             })
             .collect();
         let mut queue: VecDeque<_> = beats.iter().copied().collect();
-        let mut taken = [const { Vec::new() }; 5];
+        let mut taken = [const { Vec::new() }; 6];
         let (mut failed, mut cycles) = (0, 0);
         while taken.iter().map(Vec::len).sum::<usize>() < beats.len() {
             // Clients are always ready; one that is not must delay, not lose.
-            let ready: [bool; 5] = std::array::from_fn(|_| cycles < 300 || rng.gen_bool(0.7));
+            let ready: [bool; 6] = std::array::from_fn(|_| cycles < 300 || rng.gen_bool(0.7));
             offer(&mut uut.beat, &queue);
             uut.payload.ready.next = ready[0];
             uut.sq.ready.next = ready[1];
             uut.rq.ready.next = ready[2];
             uut.tx_pages.ready.next = ready[3];
             uut.rx_pages.ready.next = ready[4];
+            uut.atomic.ready.next = ready[5];
             uut.clock.next = false.into();
             settle(&mut uut);
             if cycles < 300 {
@@ -158,12 +159,20 @@ fn beats_reach_the_client_of_their_tag() {
             collect(&uut.rq, ready[2], &mut taken[2]);
             collect(&uut.tx_pages, ready[3], &mut taken[3]);
             collect(&uut.rx_pages, ready[4], &mut taken[4]);
+            collect(&uut.atomic, ready[5], &mut taken[5]);
             failed += usize::from(uut.failed.val());
             uut.clock.next = true.into();
             settle(&mut uut);
             cycles += 1;
         }
-        let ranges = [0..0x80, 0x80..0xA0, 0xC0..0xE0, 0xA0..0xC0, 0xE0..0x100];
+        let ranges = [
+            0..0x80,
+            0x80..0xA0,
+            0xC0..0xDF,
+            0xA0..0xC0,
+            0xE0..0x100,
+            0xDF..0xE0,
+        ];
         for (taken, range) in taken.iter().zip(ranges) {
             let own: Vec<DmaReadBeat> = beats
                 .iter()

@@ -170,6 +170,16 @@ impl Logic for EventCounters {
             bit_cast::<16, 1>(self.rx.val().completer.acks.into());
         self.counters.add[Counter::RxIgnoredAcks as usize].next =
             bit_cast::<16, 1>(self.rx.val().completer.ignored_acks.into());
+        self.counters.add[Counter::RxReads as usize].next =
+            bit_cast::<16, 1>(self.rx.val().control.reads.into());
+        self.counters.add[Counter::RxAtomics as usize].next =
+            bit_cast::<16, 1>(self.rx.val().control.atomics.into());
+        self.counters.add[Counter::RxReplays as usize].next =
+            bit_cast::<16, 1>(self.rx.val().control.replays.into());
+        self.counters.add[Counter::TxReadResponses as usize].next =
+            bit_cast::<16, 1>(self.tx.val().read_responses.into());
+        self.counters.add[Counter::TxAtomicAcks as usize].next =
+            bit_cast::<16, 1>(self.tx.val().atomic_acks.into());
         self.counters.add[Counter::TxFrames as usize].next =
             bit_cast::<16, 1>(self.tx.val().frames.into());
         self.counters.add[Counter::TxBytes as usize].next = bit_cast::<16, 7>(self.tx.val().bytes);

@@ -32,10 +32,11 @@ use ferroce_rtl::desc::bar::{BarReq, BarResp, CqBell, EqBell, QueueBell};
 use ferroce_rtl::desc::cfg::table;
 use ferroce_rtl::desc::dma::{DmaReadBeat, DmaReadReq, DmaWriteBeat};
 use ferroce_rtl::desc::pages::{PageAnswer, PageReq};
-use ferroce_rtl::desc::rx::{AckJob, CqeJob};
+use ferroce_rtl::desc::rx::{Answer, CqeJob, Kill};
 use ferroce_rtl::desc::tx::{Consumed, Kick, LocalError, Rewind, SqConsumed};
-use ferroce_rtl::dma_write_arb3::DmaWriteArb3;
+use ferroce_rtl::dma_write_arb4::DmaWriteArb4;
 use ferroce_rtl::stream::{Beat, StreamIn, StreamOut};
+use ferroce_rtl::write_fence::WriteFence;
 
 /// Status of a WQE whose memory access was denied.
 const LOCAL_PROTECTION: u64 = Status::LocProt as u64;
@@ -102,7 +103,9 @@ pub struct Nic {
     events: EventPath,
     drain: WriteDrain,
     view: QpView,
-    writes: DmaWriteArb3,
+    writes: DmaWriteArb4,
+    payload_fence: WriteFence,
+    atomic_fence: WriteFence,
 }
 
 impl Nic {
@@ -153,6 +156,8 @@ impl Nic {
                 log2_qps: config.qps_log2,
                 log2_messages: config.retransmit_log2,
                 tag_base: tags::PAYLOAD,
+                log2_mrs: config.mrs_log2,
+                atomic_tag: tags::ATOMIC,
                 log2_tags: config.payload_reads_log2,
                 log2_beats: config.payload_buffer_log2,
             }),
@@ -174,7 +179,9 @@ impl Nic {
             events: EventPath::new(config.eqs_log2),
             drain: WriteDrain::default(),
             view: QpView::new(config.qps_log2),
-            writes: DmaWriteArb3::default(),
+            writes: DmaWriteArb4::default(),
+            payload_fence: WriteFence::default(),
+            atomic_fence: WriteFence::default(),
         }
     }
 }
@@ -214,6 +221,8 @@ impl Logic for Nic {
         self.reads.clock.next = self.core_clock.val();
         self.read_data.clock.next = self.core_clock.val();
         self.writes.clock.next = self.core_clock.val();
+        self.payload_fence.clock.next = self.core_clock.val();
+        self.atomic_fence.clock.next = self.core_clock.val();
         self.mac.core_clock.next = self.core_clock.val();
         self.mac.mac_tx_clock.next = self.mac_tx_clock.val();
         self.mac.mac_rx_clock.next = self.mac_rx_clock.val();
@@ -269,6 +278,7 @@ impl Logic for Nic {
         // Memory regions: gone for new accesses first, done when the old ones have left.
         self.regions.cfg.next = self.bar.cfg.val();
         self.tx_mrs.write.next = self.regions.region.val();
+        self.tx.region.next = self.regions.region.val();
         self.rx_mrs.write.next = self.regions.region.val();
         self.tx_pages.table.next = self.regions.table.val();
         self.rx_pages.table.next = self.regions.table.val();
@@ -307,7 +317,9 @@ impl Logic for Nic {
         self.rx.mr_answer.next = self.rx_mrs.answer.val();
 
         // Between the two.
-        StreamOut::<AckJob>::join(&mut self.rx.acks, &mut self.tx.ack);
+        StreamOut::<Answer>::join(&mut self.rx.answers, &mut self.tx.answers);
+        StreamOut::<Kill>::join(&mut self.tx.kills, &mut self.rx.kills);
+        self.rx.answered.next = self.tx.answered.val();
         StreamOut::<Rewind>::join(&mut self.rx.rewinds, &mut self.tx.rewind);
         StreamOut::<Kick>::join(&mut self.rx.kicks, &mut self.tx.completer_kick);
         StreamOut::<LocalError>::join(&mut self.tx.error, &mut self.rx.local_errors);
@@ -330,11 +342,13 @@ impl Logic for Nic {
         StreamOut::<DmaReadReq>::join(&mut self.tx.dma_req, &mut self.reads.payload);
         StreamOut::<DmaReadReq>::join(&mut self.sq_cache.dma_request, &mut self.reads.sq);
         StreamOut::<DmaReadReq>::join(&mut self.rq_cache.dma_request, &mut self.reads.rq);
+        StreamOut::<DmaReadReq>::join(&mut self.tx.atomic_req, &mut self.reads.atomic);
         StreamOut::<DmaReadReq>::link(&mut self.dma_read_req, &mut self.reads.request);
         StreamIn::<DmaReadBeat>::link(&mut self.dma_read_data, &mut self.read_data.beat);
         StreamOut::<DmaReadBeat>::join(&mut self.read_data.payload, &mut self.tx.dma_data);
         StreamOut::<DmaReadBeat>::join(&mut self.read_data.sq, &mut self.sq_cache.dma_beat);
         StreamOut::<DmaReadBeat>::join(&mut self.read_data.rq, &mut self.rq_cache.dma_beat);
+        StreamOut::<DmaReadBeat>::join(&mut self.read_data.atomic, &mut self.tx.atomic_data);
         StreamOut::<CqeJob>::join(&mut self.rx.rx_cqes, &mut self.cqes.rx_job);
         StreamOut::<CqeJob>::join(&mut self.rx.tx_cqes, &mut self.cqes.tx_job);
         StreamOut::<DmaWriteBeat>::join(&mut self.rx.writes, &mut self.writes.in0);
@@ -351,7 +365,17 @@ impl Logic for Nic {
         self.qp_events.completed.next = self.rx.tx_cqes.valid.val() & self.cqes.tx_job.ready.val();
         self.qp_events.completion.next = self.rx.tx_cqes.data.val();
         StreamOut::<DmaWriteBeat>::join(&mut self.events.write, &mut self.writes.in2);
+        StreamOut::<DmaWriteBeat>::join(&mut self.tx.atomic_write, &mut self.writes.in3);
         StreamOut::<DmaWriteBeat>::link(&mut self.dma_write, &mut self.writes.output);
+        // READs and atomics begin when what was written before them is at the DMA port, which keeps ordered reads behind.
+        self.payload_fence.mark.next = self.rx.fenced.val();
+        self.payload_fence.offered.next = self.writes.output.valid.val();
+        self.payload_fence.taken.next = self.dma_write.ready.val();
+        self.tx.fences.next = self.payload_fence.passed.val();
+        self.atomic_fence.mark.next = self.tx.atomic_written.val();
+        self.atomic_fence.offered.next = self.writes.output.valid.val();
+        self.atomic_fence.taken.next = self.dma_write.ready.val();
+        self.tx.atomic_settled.next = self.atomic_fence.passed.val() != 0;
 
         // Wire.
         StreamOut::<Beat>::join(&mut self.tx.frame, &mut self.mac.tx);

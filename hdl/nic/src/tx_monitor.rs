@@ -10,6 +10,9 @@ const OPCODE: usize = 8 * (14 + 20 + 8);
 /// Bit of the AETH syndrome, after the BTH.
 const SYNDROME: usize = OPCODE + 8 * 12;
 const ACKNOWLEDGE: u64 = rc::ACKNOWLEDGE as u64;
+const READ_FIRST: u64 = rc::READ_RESPONSE_FIRST as u64;
+const READ_ONLY: u64 = rc::READ_RESPONSE_ONLY as u64;
+const ATOMIC_ACKNOWLEDGE: u64 = rc::ATOMIC_ACKNOWLEDGE as u64;
 const CLASS: u64 = syndrome::CLASS_MASK as u64;
 const ACK: u64 = syndrome::ACK as u64;
 const RNR: u64 = syndrome::RNR as u64;
@@ -27,6 +30,10 @@ pub struct TxEvents {
     pub bytes: Bits<7>,
     /// A request packet began.
     pub requests: Bit,
+    /// A READ response packet began.
+    pub read_responses: Bit,
+    /// An ATOMIC ACKNOWLEDGE.
+    pub atomic_acks: Bit,
     /// An ACK.
     pub acks: Bit,
     /// An RNR NAK.
@@ -62,6 +69,7 @@ pub struct TxMonitor {
     aeth: DFF<Bits<8>>,
     out_events: DFF<TxEvents>,
     is_answer: Signal<Local, Bit>,
+    is_response: Signal<Local, Bit>,
 }
 
 impl Logic for TxMonitor {
@@ -84,7 +92,15 @@ impl Logic for TxMonitor {
         if self.seen.q.val() {
             self.out_events.d.next.bytes = self.len.q.val();
         }
-        self.out_events.d.next.requests = self.first.q.val() & (self.opcode.q.val() != ACKNOWLEDGE);
+        // READ responses, ACKNOWLEDGE and ATOMIC ACKNOWLEDGE are adjacent.
+        self.is_response.next =
+            (self.opcode.q.val() >= READ_FIRST) & (self.opcode.q.val() <= ATOMIC_ACKNOWLEDGE);
+        self.out_events.d.next.requests = self.first.q.val() & !self.is_response.val();
+        self.out_events.d.next.read_responses = self.first.q.val()
+            & (self.opcode.q.val() >= READ_FIRST)
+            & (self.opcode.q.val() <= READ_ONLY);
+        self.out_events.d.next.atomic_acks =
+            self.first.q.val() & (self.opcode.q.val() == ATOMIC_ACKNOWLEDGE);
         self.out_events.d.next.acks = self.is_answer.val() & ((self.aeth.q.val() & CLASS) == ACK);
         self.out_events.d.next.rnr_naks =
             self.is_answer.val() & ((self.aeth.q.val() & CLASS) == RNR);

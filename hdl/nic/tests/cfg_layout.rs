@@ -78,7 +78,8 @@ fn entries_and_structs_agree() {
         pkey,
         peer_ip,
         shared,
-        srq
+        srq,
+        max_reads
     });
     same_layout!(SrqLimitCfg { limit, eq });
     same_layout!(RingCfg {

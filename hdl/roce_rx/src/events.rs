@@ -60,6 +60,12 @@ pub struct ControlEvents {
     pub requests: Bit,
     /// `RxMessages`.
     pub messages: Bit,
+    /// `RxReads`.
+    pub reads: Bit,
+    /// `RxAtomics`.
+    pub atomics: Bit,
+    /// `RxReplays`.
+    pub replays: Bit,
     /// `ResponderErrors`.
     pub responder_errors: Bit,
 }

@@ -12,7 +12,9 @@ use ferroce_rtl::desc::cfg::CfgWrite;
 use ferroce_rtl::desc::dma::DmaWriteBeat;
 use ferroce_rtl::desc::lookup::{MrAnswer, MrCheck, WqeData, WqeRead};
 use ferroce_rtl::desc::pages::{PageAnswer, PageReq};
-use ferroce_rtl::desc::rx::{AckInfo, AckJob, CqeJob, RqPosition, RqPub, RxMeta, Verdict};
+use ferroce_rtl::desc::rx::{
+    AckInfo, Answer, AnsweredPub, CqeJob, Kill, RqPosition, RqPub, RxMeta, Verdict,
+};
 use ferroce_rtl::desc::tx::{
     CompleterPub, Consumed, Kick, LocalError, Rewind, SenderPub, SentWrite, SqPub,
 };
@@ -43,7 +45,7 @@ impl Default for RxSizes {
 }
 
 /// Frames in; DMA writes, completions, acknowledgements and rewinds out. RC over RoCEv2 on IPv4: SEND and RDMA WRITE, with
-/// and without immediate.
+/// and without immediate, READ requests and atomics.
 #[derive(LogicBlock, Module)]
 pub struct RoceRx {
     /// Clock.
@@ -76,8 +78,14 @@ pub struct RoceRx {
     pub drain: Signal<In, Bit>,
     /// It is so.
     pub drained: Signal<Out, Bit>,
-    /// ACKs and NAKs to be sent.
-    pub acks: StreamOut<AckJob>,
+    /// What is to be answered.
+    pub answers: StreamOut<Answer>,
+    /// The next READ or atomic of `answers` comes behind payload that was taken from `writes`, all of it.
+    pub fenced: Signal<Out, Bit>,
+    /// READs and atomics that are answered.
+    pub answered: Signal<In, AnsweredPub>,
+    /// QPs of which an answer failed.
+    pub kills: StreamIn<Kill>,
     /// Payload to host memory.
     pub writes: StreamOut<DmaWriteBeat>,
     /// Receive completions, each after its payload was taken from `writes`.
@@ -134,7 +142,10 @@ impl RoceRx {
             hold_configs: Signal::default(),
             drain: Signal::default(),
             drained: Signal::default(),
-            acks: StreamOut::default(),
+            answers: StreamOut::default(),
+            fenced: Signal::default(),
+            answered: Signal::default(),
+            kills: StreamIn::default(),
             writes: StreamOut::default(),
             rx_cqes: StreamOut::default(),
             tx_cqes: StreamOut::default(),
@@ -197,7 +208,12 @@ impl Logic for RoceRx {
         self.drains.left.next = self.mover.done.val();
         self.drains.stalled_behind.next = self.mover.stalled.val();
         self.drained.next = self.drains.drained.val();
-        StreamOut::<AckJob>::link(&mut self.acks, &mut self.control.acks);
+        StreamOut::<Answer>::link(&mut self.answers, &mut self.control.answers);
+        self.control.answered.next = self.answered.val();
+        self.control.kills.data.next = self.kills.data.val();
+        self.control.kills.valid.next = self.kills.valid.val();
+        self.kills.ready.next = self.control.kills.ready.val();
+        self.fenced.next = self.mover.fenced.val();
         StreamOut::<Consumed>::link(&mut self.rq_consumed, &mut self.control.consumed);
 
         StreamOut::<Verdict>::join(&mut self.control.verdicts, &mut self.mover.verdicts);

@@ -5,7 +5,7 @@ use ferroce_rtl::desc::pages::Via;
 use ferroce_rtl::desc::tx::TxPkt;
 use ferroce_rtl::header::InsertPlan;
 
-/// Longest header of a frame in bytes: Ethernet 14, IPv4 20, UDP 8, BTH 12, RETH 16, ImmDt 4.
+/// Longest header of a frame in bytes: Ethernet 14, IPv4 20, UDP 8, BTH 12, RETH 16, ImmDt 4. (AETH and AtomicAckETH have 12.)
 pub const MAX_HDR_BYTES: usize = 74;
 /// Bits of a frame's longest header.
 pub const HDR_BITS: usize = MAX_HDR_BYTES * 8;
@@ -26,9 +26,11 @@ pub struct FetchReq {
     pub len: Bits<13>,
     /// Whether that is a virtual address.
     pub via: Via,
+    /// To be read behind every write of the card before it.
+    pub ordered: Bit,
 }
 
-/// A packet of the sender, and where it comes from.
+/// A packet of the sender, and where it comes from; or one that answers, with 0 in `wqe` and `turn`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct Request {
     /// The packet.
@@ -37,7 +39,7 @@ pub struct Request {
     pub wqe: Bits<16>,
     /// Changes with every rewind of the QP: packets before and behind it are told apart.
     pub turn: Bits<8>,
-    /// Changes with every configuration of the QP.
+    /// Changes with every configuration of the QP; of an answer, with every restart of its responder.
     pub life: Bits<8>,
     /// By which region its payload goes.
     pub via: Via,

@@ -131,8 +131,7 @@ impl Logic for FetchIssue {
         self.reqs.input.data.next.addr = self.part.data.val().addr;
         self.reqs.input.data.next.len = self.part.data.val().len;
         self.reqs.input.data.next.tag = self.tag_base.val() | self.tag.q.val();
-        // Payload that the card itself still has on its way to memory is nobody's to send.
-        self.reqs.input.data.next.ordered = false;
+        self.reqs.input.data.next.ordered = self.part.data.val().ordered;
         self.orders.input.valid.next = self.go.val();
         self.orders.input.data.next.beats = self.part.data.val().beats;
         self.orders.input.data.next.last = self.part.data.val().last;

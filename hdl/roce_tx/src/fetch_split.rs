@@ -26,6 +26,8 @@ pub struct FetchPart {
     pub via: Via,
     /// It can't be read: its page is not there.
     pub fault: Bit,
+    /// See [`FetchReq`].
+    pub ordered: Bit,
 }
 
 /// One or two parts a packet, one a cycle. The boundary is a multiple of the beat, so the beats of both parts in a row are
@@ -110,6 +112,7 @@ impl Logic for FetchSplit {
 
         self.parts.input.valid.next = self.valid2.q.val();
         self.parts.input.data.next.addr = self.req2.q.val().addr;
+        self.parts.input.data.next.ordered = self.req2.q.val().ordered;
         self.parts.input.data.next.len = self.req2.q.val().len;
         self.parts.input.data.next.beats = self.whole_beats2.q.val();
         self.parts.input.data.next.via = self.req2.q.val().via;

@@ -48,6 +48,8 @@ pub struct TxGate {
     pub from: StreamIn<Request>,
     /// QPs configured.
     pub life: Signal<In, LifeWrite>,
+    /// QPs whose responder was restarted.
+    pub answer_life: Signal<In, LifeWrite>,
     /// Payload to fetch.
     pub fetch: StreamOut<FetchReq>,
     /// Payload that has arrived, in the order of `fetch`.
@@ -80,6 +82,7 @@ impl TxGate {
             clock: Signal::default(),
             from: StreamIn::default(),
             life: Signal::default(),
+            answer_life: Signal::default(),
             fetch: StreamOut::default(),
             fetched: StreamIn::default(),
             job: StreamOut::default(),
@@ -114,6 +117,9 @@ impl Logic for TxGate {
             (self.from.data.val().pkt.len != 0) & !self.from.data.val().inline_beats.any();
         self.fetch.data.next.addr = self.from.data.val().pkt.addr;
         self.fetch.data.next.len = self.from.data.val().pkt.len;
+        // What the peer has written before must be what it reads. Payload of requests that the card itself still has on
+        // its way to memory is nobody's to send.
+        self.fetch.data.next.ordered = self.from.data.val().pkt.answer;
         self.fetch.data.next.via = self.from.data.val().via;
         self.fetch.valid.next =
             self.from.valid.val() & self.has_payload.val() & self.waiting.input.ready.val();
@@ -162,6 +168,7 @@ impl Logic for TxGate {
         self.drained.next = self.drains.drained.val();
 
         self.filter.life.next = self.life.val();
+        self.filter.answer_life.next = self.answer_life.val();
         StreamOut::<FetchJob>::link(&mut self.job, &mut self.filter.job);
         StreamOut::<TxPkt>::link(&mut self.to, &mut self.filter.to);
         StreamOut::<LocalError>::link(&mut self.local_error, &mut self.filter.local_error);

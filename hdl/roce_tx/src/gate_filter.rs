@@ -2,6 +2,8 @@
 
 use crate::desc::{FetchError, FetchJob, LifeWrite};
 use crate::send_packet::LOC_QP_OP;
+use ferroce_abi::headers::syndrome::NakCode;
+use ferroce_abi::opcode::rc;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
 use ferroce_rtl::desc::tx::{LocalError, TxPkt};
@@ -20,6 +22,9 @@ const FIFO_RESERVE: usize = RMW_LATENCY + 3;
 /// an access; this one was allowed and failed, which is for IBTA an error of the local QP's operation, as it is for a WQE that can't
 /// be read.
 const UNREADABLE: u64 = LOC_QP_OP;
+/// Syndrome of the NAK that takes the place of an answer whose payload the host does not deliver.
+const NAK_OPERATIONAL: u64 = NakCode::RemoteOperational.syndrome() as u64;
+const ACKNOWLEDGE: u64 = rc::ACKNOWLEDGE as u64;
 
 /// A packet with all of its payload in the reorder buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
@@ -54,7 +59,8 @@ pub struct GateMark {
 }
 
 /// A packet whose payload could not be read is dropped and its WQE reported; all packets of the QP behind it are dropped until
-/// one comes that was made after a rewind. Packets of an earlier life of their QP are dropped without a word.
+/// one comes that was made after a rewind. Packets of an earlier life of their QP are dropped without a word. An answer whose payload
+/// could not be read becomes a NAK 0x63, and all answers of the QP behind it are dropped until its responder is restarted.
 ///
 /// A packet a cycle; the pipeline runs freely, and its entry opens only while all outputs have room for what is in flight.
 #[derive(LogicBlock, Module)]
@@ -63,6 +69,8 @@ pub struct GateFilter {
     pub clock: Signal<In, Clock>,
     /// QPs configured.
     pub life: Signal<In, LifeWrite>,
+    /// QPs whose responder was restarted.
+    pub answer_life: Signal<In, LifeWrite>,
     /// Packets.
     pub item: StreamIn<GateItem>,
     /// Packets to send.
@@ -76,12 +84,15 @@ pub struct GateFilter {
     open: DFF<Bit>,
     marks: RmwRam<GateMark>,
     lives: Ram<Bits<8>>,
+    answer_lives: Ram<Bits<8>>,
     life3: DFF<Bits<8>>,
+    answer_life3: DFF<Bits<8>>,
     items: Delay<GateItem>,
     valid4: DFF<Bit>,
     item4: DFF<GateItem>,
     drop4: DFF<Bit>,
     report4: DFF<Bit>,
+    nak4: DFF<Bit>,
     error_reg: DFF<FetchError>,
     passed: SyncFifo<TxPkt>,
     jobs: SyncFifo<FetchJob>,
@@ -99,20 +110,25 @@ impl GateFilter {
         Self {
             clock: Signal::default(),
             life: Signal::default(),
+            answer_life: Signal::default(),
             item: StreamIn::default(),
             to: StreamOut::default(),
             job: StreamOut::default(),
             local_error: StreamOut::default(),
             error: Signal::default(),
             open: DFF::default(),
-            marks: RmwRam::new(log2_qps),
+            // Requests and answers of a QP fail apart from each other.
+            marks: RmwRam::new(log2_qps + 1),
             lives: Ram::new(log2_qps),
+            answer_lives: Ram::new(log2_qps),
             life3: DFF::default(),
+            answer_life3: DFF::default(),
             items: Delay::new(RMW_LATENCY),
             valid4: DFF::default(),
             item4: DFF::default(),
             drop4: DFF::default(),
             report4: DFF::default(),
+            nak4: DFF::default(),
             error_reg: DFF::default(),
             passed: SyncFifo::quick_with_reserve(FIFO_LOG2, FIFO_RESERVE),
             jobs: SyncFifo::quick_with_reserve(FIFO_LOG2, FIFO_RESERVE),
@@ -135,8 +151,30 @@ impl Default for GateFilter {
 impl Logic for GateFilter {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(self, clock, open, life3, valid4, item4, drop4, report4, error_reg);
-        clock!(self, clock, marks, lives, items, passed, jobs, errors);
+        dff_setup!(
+            self,
+            clock,
+            open,
+            life3,
+            answer_life3,
+            valid4,
+            item4,
+            drop4,
+            report4,
+            nak4,
+            error_reg
+        );
+        clock!(
+            self,
+            clock,
+            marks,
+            lives,
+            answer_lives,
+            items,
+            passed,
+            jobs,
+            errors
+        );
 
         self.open.d.next = !self.passed.almost_full.val()
             & !self.jobs.almost_full.val()
@@ -144,31 +182,46 @@ impl Logic for GateFilter {
         self.item.ready.next = self.open.q.val();
         self.items.data_in.next = self.item.data.val();
         self.marks.rd_valid.next = self.item.valid.val() & self.open.q.val();
-        self.marks.rd_addr.next = bit_cast::<20, 14>(self.item.data.val().pkt.qp);
+        self.marks.rd_addr.next = (bit_cast::<20, 14>(self.item.data.val().pkt.qp) << 1)
+            | bit_cast::<20, 1>(self.item.data.val().pkt.answer.into());
         self.lives.rd_addr.next = bit_cast::<20, 14>(self.item.data.val().pkt.qp);
         self.lives.wr_valid.next = self.life.val().valid;
         self.lives.wr_addr.next = bit_cast::<20, 14>(self.life.val().qp);
         self.lives.wr_data.next = self.life.val().life;
         self.life3.d.next = self.lives.rd_data.val();
+        self.answer_lives.rd_addr.next = bit_cast::<20, 14>(self.item.data.val().pkt.qp);
+        self.answer_lives.wr_valid.next = self.answer_life.val().valid;
+        self.answer_lives.wr_addr.next = bit_cast::<20, 14>(self.answer_life.val().qp);
+        self.answer_lives.wr_data.next = self.answer_life.val().life;
+        self.answer_life3.d.next = self.answer_lives.rd_data.val();
 
         // 3: the mark is written in the cycle in which it is read.
         self.item3.next = self.items.data_out.val();
-        self.current.next = self.item3.val().life == self.life3.q.val();
+        self.current.next = (self.item3.val().pkt.answer
+            & (self.item3.val().life == self.answer_life3.q.val()))
+            | (!self.item3.val().pkt.answer & (self.item3.val().life == self.life3.q.val()));
         self.fails.next = self.item3.val().has_payload & self.item3.val().err;
         self.behind.next = self.marks.rd_data.val().failed
             & (self.marks.rd_data.val().turn == self.item3.val().turn)
             & (self.marks.rd_data.val().life == self.item3.val().life);
         self.marks.wr_valid.next = self.marks.data_valid.val();
-        self.marks.wr_addr.next = bit_cast::<20, 14>(self.item3.val().pkt.qp);
-        self.marks.wr_data.next.failed = self.behind.val() | self.fails.val();
+        self.marks.wr_addr.next = (bit_cast::<20, 14>(self.item3.val().pkt.qp) << 1)
+            | bit_cast::<20, 1>(self.item3.val().pkt.answer.into());
+        // A NAK that was made before is the last answer of its QP too.
+        self.marks.wr_data.next.failed =
+            self.behind.val() | self.fails.val() | self.item3.val().pkt.failed;
         self.marks.wr_data.next.turn = self.item3.val().turn;
         self.marks.wr_data.next.life = self.item3.val().life;
 
         self.valid4.d.next = self.marks.data_valid.val();
         self.item4.d.next = self.item3.val();
-        self.drop4.d.next = self.fails.val() | self.behind.val() | !self.current.val();
+        self.nak4.d.next = self.fails.val() & self.item3.val().pkt.answer;
+        self.drop4.d.next = (self.fails.val() & !self.item3.val().pkt.answer)
+            | self.behind.val()
+            | !self.current.val();
         self.report4.d.next = self.marks.data_valid.val()
             & self.fails.val()
+            & !self.item3.val().pkt.answer
             & !self.behind.val()
             & self.current.val();
         self.error_reg.d.next.valid =
@@ -179,9 +232,16 @@ impl Logic for GateFilter {
         // 4
         self.passed.input.valid.next = self.valid4.q.val() & !self.drop4.q.val();
         self.passed.input.data.next = self.item4.q.val().pkt;
+        if self.nak4.q.val() {
+            self.passed.input.data.next.opcode = ACKNOWLEDGE.into();
+            self.passed.input.data.next.syndrome = NAK_OPERATIONAL.into();
+            self.passed.input.data.next.has_aeth = true;
+            self.passed.input.data.next.failed = true;
+            self.passed.input.data.next.len = 0.into();
+        }
         self.jobs.input.valid.next = self.valid4.q.val() & self.item4.q.val().has_payload;
         self.jobs.input.data.next.beats = self.item4.q.val().beats;
-        self.jobs.input.data.next.drop = self.drop4.q.val();
+        self.jobs.input.data.next.drop = self.drop4.q.val() | self.nak4.q.val();
         self.jobs.input.data.next.inline = self.item4.q.val().inline;
         self.errors.input.valid.next = self.report4.q.val();
         self.errors.input.data.next.qp = self.item4.q.val().pkt.qp;

@@ -221,6 +221,8 @@ impl Logic for TxHeader {
             self.ext.next = 20.into();
         } else if self.from.data.val().has_reth {
             self.ext.next = 16.into();
+        } else if self.from.data.val().has_value {
+            self.ext.next = 12.into();
         } else if self.from.data.val().has_imm | self.from.data.val().has_aeth {
             self.ext.next = 4.into();
         }

@@ -40,7 +40,7 @@ pub struct RethHdr {
     pub dma_len: Bits<32>,
 }
 
-/// The BTH, then RETH, AETH and ImmDt as far as the packet has them. RETH and AETH never come together, ImmDt and
+/// The BTH, then RETH, AETH, AtomicAckETH and ImmDt as far as the packet has them. RETH and AETH never come together, ImmDt and
 /// AETH neither.
 #[derive(LogicBlock, Module, Default)]
 pub struct TxBth {
@@ -57,6 +57,7 @@ pub struct TxBth {
     imm1: DFF<Bits<32>>,
     word1: DFF<Bits<32>>,
     has_reth1: DFF<Bit>,
+    has_value1: DFF<Bit>,
     hdr2: DFF<Bits<256>>,
     pad: Signal<Local, Bits<2>>,
 }
@@ -64,7 +65,7 @@ pub struct TxBth {
 impl Logic for TxBth {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(self, clock, bth1, reth1, imm1, word1, has_reth1, hdr2);
+        dff_setup!(self, clock, bth1, reth1, imm1, word1, has_reth1, has_value1, hdr2);
 
         self.pad.next = bits::<2>(0) - self.pkt.val().len.get_bits::<2>(0);
         self.bth1.d.next.opcode = self.pkt.val().opcode;
@@ -98,6 +99,7 @@ impl Logic for TxBth {
             | (bit_cast::<32, 8>(self.pkt.val().dma_len.get_bits::<8>(8)) << 16)
             | (bit_cast::<32, 8>(self.pkt.val().dma_len.get_bits::<8>(0)) << 24);
         self.has_reth1.d.next = self.pkt.val().has_reth;
+        self.has_value1.d.next = self.pkt.val().has_value;
 
         // The one four-byte header: AETH or ImmDt. The immediate is in wire order already.
         self.imm1.d.next = 0.into();
@@ -115,6 +117,11 @@ impl Logic for TxBth {
 
         self.hdr2.d.next = bit_cast::<256, 96>(self.bth1.q.val().into())
             | (bit_cast::<256, 32>(self.word1.q.val()) << 96);
+        if self.has_value1.q.val() {
+            self.hdr2.d.next = bit_cast::<256, 96>(self.bth1.q.val().into())
+                | (bit_cast::<256, 32>(self.word1.q.val()) << 96)
+                | (bit_cast::<256, 64>(self.reth1.q.val().va) << 128);
+        }
         if self.has_reth1.q.val() {
             self.hdr2.d.next = bit_cast::<256, 96>(self.bth1.q.val().into())
                 | (bit_cast::<256, 128>(self.reth1.q.val().into()) << 96)

@@ -2,6 +2,12 @@
 //!
 //! [`roce_tx`] wires it together; `docs/microarchitecture.md` describes it.
 
+pub mod answer_cut;
+pub mod answer_desc;
+pub mod answer_order;
+pub mod answer_visit;
+pub mod answers;
+pub mod atomic_unit;
 pub mod desc;
 pub mod fetch;
 pub mod fetch_collect;

@@ -1,5 +1,7 @@
 //! The whole transmit side.
 
+use crate::answer_desc::AnswerPassed;
+use crate::answers::TxAnswers;
 use crate::desc::{FetchError, FetchJob, FetchReq, Fetched, Request, Visit};
 use crate::fetch::PayloadFetch;
 use crate::gate::TxGate;
@@ -11,10 +13,10 @@ use ferroce_emit::prelude::*;
 use ferroce_rtl::arb2::Arb2;
 use ferroce_rtl::crc::IcrcInsert;
 use ferroce_rtl::desc::cfg::CfgWrite;
-use ferroce_rtl::desc::dma::{DmaReadBeat, DmaReadReq};
+use ferroce_rtl::desc::dma::{DmaReadBeat, DmaReadReq, DmaWriteBeat};
 use ferroce_rtl::desc::lookup::{MrAnswer, MrCheck, WqeData, WqeRead};
-use ferroce_rtl::desc::pages::{PageAnswer, PageReq};
-use ferroce_rtl::desc::rx::AckJob;
+use ferroce_rtl::desc::pages::{PageAnswer, PageReq, RegionWrite};
+use ferroce_rtl::desc::rx::{AckJob, Answer, AnsweredPub, Kill};
 use ferroce_rtl::desc::tx::{
     CompleterPub, Kick, LocalError, Rewind, SenderPub, SentWrite, SqConsumed, TxPkt, VisitDone,
 };
@@ -32,6 +34,10 @@ pub struct TxSizes {
     pub tag_base: u8,
     /// DMA tags of payload reads (log2), 1 to 8.
     pub log2_tags: usize,
+    /// Memory regions (log2), 1 to 16.
+    pub log2_mrs: usize,
+    /// DMA tag with which atomics read.
+    pub atomic_tag: u8,
     /// Reorder buffer in beats of 64 bytes (log2), 8 to 15.
     pub log2_beats: usize,
 }
@@ -42,17 +48,20 @@ impl Default for TxSizes {
             log2_qps: 4,
             log2_messages: 4,
             tag_base: 0,
+            log2_mrs: 4,
+            atomic_tag: 255,
             log2_tags: crate::fetch::DEFAULT_LOG2_TAGS,
             log2_beats: crate::fetch::DEFAULT_LOG2_BEATS,
         }
     }
 }
 
-/// From kicks and ACK jobs to frames with ICRC.
+/// From kicks and answers to frames with ICRC.
 ///
-/// Every stream inside flows towards the frames, except for three that flow back, of which none can fill up: the scheduler always
+/// Every stream inside flows towards the frames, except for four that flow back, of which none can fill up: the scheduler always
 /// takes ends of visits and kicks (its ring has a place for every QP), and a payload's arrival is
-/// waited for by the packet that ordered it, with nothing in between. The completer takes failed WQEs, whatever is sent.
+/// waited for by the packet that ordered it, with nothing in between. Ends of answers make ACKs, which [`TxMerge`] takes even when
+/// it can't tell of more ends. The completer takes failed WQEs, whatever is sent.
 #[derive(LogicBlock, Module)]
 pub struct RoceTx {
     /// Core clock.
@@ -68,7 +77,25 @@ pub struct RoceTx {
     /// Completer's position.
     pub una: Signal<In, CompleterPub>,
     /// Responder's answers.
-    pub ack: StreamIn<AckJob>,
+    pub answers: StreamIn<Answer>,
+    /// READs and atomics of `answers` that may begin, in this cycle.
+    pub fences: Signal<In, Bits<7>>,
+    /// Regions made and taken away.
+    pub region: Signal<In, RegionWrite>,
+    /// READs and atomics that are answered.
+    pub answered: Signal<Out, AnsweredPub>,
+    /// QPs of which an answer failed.
+    pub kills: StreamOut<Kill>,
+    /// Reads of atomics.
+    pub atomic_req: StreamOut<DmaReadReq>,
+    /// Their data.
+    pub atomic_data: StreamIn<DmaReadBeat>,
+    /// Writes of atomics.
+    pub atomic_write: StreamOut<DmaWriteBeat>,
+    /// A write of an atomic was taken.
+    pub atomic_written: Signal<Out, Bit>,
+    /// It can't be overtaken any more.
+    pub atomic_settled: Signal<In, Bit>,
     /// SQ WQE cache read.
     pub wqe_read: Signal<Out, WqeRead>,
     /// A WQE is wanted.
@@ -109,6 +136,8 @@ pub struct RoceTx {
     pub frame: StreamOut<Beat>,
     sched: TxSched,
     send: TxSend,
+    answer: TxAnswers,
+    packets: Arb2<Request>,
     gate: TxGate,
     errors: Arb2<LocalError>,
     fetch: PayloadFetch,
@@ -132,7 +161,16 @@ impl RoceTx {
             completer_kick: StreamIn::default(),
             rewind: StreamIn::default(),
             una: Signal::default(),
-            ack: StreamIn::default(),
+            answers: StreamIn::default(),
+            fences: Signal::default(),
+            region: Signal::default(),
+            answered: Signal::default(),
+            kills: StreamOut::default(),
+            atomic_req: StreamOut::default(),
+            atomic_data: StreamIn::default(),
+            atomic_write: StreamOut::default(),
+            atomic_written: Signal::default(),
+            atomic_settled: Signal::default(),
             wqe_read: Signal::default(),
             wqe_read_valid: Signal::default(),
             wqe_data: Signal::default(),
@@ -154,6 +192,8 @@ impl RoceTx {
             frame: StreamOut::default(),
             sched: TxSched::new(sizes.log2_qps),
             send: TxSend::new(sizes.log2_qps, sizes.log2_messages),
+            answer: TxAnswers::new(sizes.log2_qps, sizes.log2_mrs, sizes.atomic_tag),
+            packets: Arb2::default(),
             gate: TxGate::new(sizes.log2_qps),
             errors: Arb2::default(),
             fetch: PayloadFetch::new(sizes.tag_base, sizes.log2_tags, sizes.log2_beats),
@@ -175,7 +215,10 @@ impl Default for RoceTx {
 impl Logic for RoceTx {
     #[kernel]
     fn update(&mut self) {
-        clock!(self, clock, sched, send, gate, errors, fetch, merge, header, insert, icrc);
+        clock!(
+            self, clock, sched, send, answer, packets, gate, errors, fetch, merge, header, insert,
+            icrc
+        );
         self.send.cfg.next = self.cfg.val();
         self.header.cfg.next = self.cfg.val();
 
@@ -201,8 +244,24 @@ impl Logic for RoceTx {
         self.publish.next = self.send.publish.val();
         self.sent.next = self.send.sent.val();
 
+        // Answers.
+        StreamIn::<Answer>::link(&mut self.answers, &mut self.answer.answers);
+        self.answer.fences.next = self.fences.val();
+        self.answered.next = self.answer.answered.val();
+        self.answer.region.next = self.region.val();
+        self.answer.drain.next = self.drain.val();
+        StreamOut::<Kill>::link(&mut self.kills, &mut self.answer.kills);
+        StreamOut::<DmaReadReq>::link(&mut self.atomic_req, &mut self.answer.read);
+        StreamIn::<DmaReadBeat>::link(&mut self.atomic_data, &mut self.answer.data);
+        StreamOut::<DmaWriteBeat>::link(&mut self.atomic_write, &mut self.answer.write);
+        self.atomic_written.next = self.answer.written.val();
+        self.answer.settled.next = self.atomic_settled.val();
+
         // Payload.
-        StreamOut::<Request>::join(&mut self.send.request, &mut self.gate.from);
+        StreamOut::<Request>::join(&mut self.send.request, &mut self.packets.in0);
+        StreamOut::<Request>::join(&mut self.answer.packets, &mut self.packets.in1);
+        StreamOut::<Request>::join(&mut self.packets.output, &mut self.gate.from);
+        self.gate.answer_life.next = self.answer.life.val();
         self.gate.life.next = self.send.life.val();
         StreamOut::<FetchReq>::join(&mut self.gate.fetch, &mut self.fetch.from);
         StreamOut::<Fetched>::join(&mut self.fetch.fetched, &mut self.gate.fetched);
@@ -210,13 +269,14 @@ impl Logic for RoceTx {
         StreamOut::<PageReq>::link(&mut self.page_req, &mut self.fetch.page_req);
         StreamIn::<PageAnswer>::link(&mut self.page_answer, &mut self.fetch.page_answer);
         self.gate.drain.next = self.drain.val();
-        self.drained.next = self.gate.drained.val();
+        self.drained.next = self.gate.drained.val() & self.answer.drained.val();
         StreamOut::<DmaReadReq>::link(&mut self.dma_req, &mut self.fetch.dma_req);
         StreamIn::<DmaReadBeat>::link(&mut self.dma_data, &mut self.fetch.dma_data);
         self.fetch_error.next = self.gate.error.val();
 
         // Frames.
-        StreamIn::<AckJob>::link(&mut self.ack, &mut self.merge.ack);
+        StreamOut::<AckJob>::join(&mut self.answer.acks, &mut self.merge.ack);
+        StreamOut::<AnswerPassed>::join(&mut self.merge.passed, &mut self.answer.passed);
         StreamOut::<TxPkt>::join(&mut self.gate.to, &mut self.merge.request);
         StreamOut::<TxPkt>::join(&mut self.merge.to, &mut self.header.from);
         StreamOut::<InsertJob>::join(&mut self.header.to, &mut self.insert.jobs);

@@ -22,7 +22,7 @@ pub mod crc;
 pub mod delay;
 pub mod desc;
 pub mod dma_write_arb2;
-pub mod dma_write_arb3;
+pub mod dma_write_arb4;
 pub mod dword_spread;
 pub mod fifo_ram;
 pub mod flow_gate;
@@ -44,6 +44,7 @@ pub mod stream_check;
 pub mod sync2;
 pub mod sync_fifo;
 pub mod weighted_arb4;
+pub mod write_fence;
 
 mod memory;
 

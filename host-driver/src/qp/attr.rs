@@ -4,7 +4,7 @@ use crate::device::Capabilities;
 use crate::error::{check_range, Error};
 use crate::port::PortAddress;
 use ferroce_abi::cfg::{mac_bits, AvCfg, CompleterCfg, ResponderCfg, SenderCfg};
-use ferroce_abi::limits::{Pmtu, DEFAULT_PKEY, PSN_BITS, QPN_BITS};
+use ferroce_abi::limits::{Pmtu, DEFAULT_PKEY, MAX_READS, PSN_BITS, QPN_BITS};
 use ferroce_abi::mr::Access;
 use ferroce_abi::udp_port;
 
@@ -40,6 +40,9 @@ pub struct RtrAttr {
     pub pmtu: Pmtu,
     /// Timer code of RNR NAKs, 0 to 31: how long the peer waits when no receive request is posted.
     pub min_rnr_timer: u8,
+    /// READs and atomics of the peer that may be unanswered, 0 to the card's [`Capabilities::max_dest_rd_atomic`]; one more is
+    /// refused and ends the connection.
+    pub max_dest_rd_atomic: u8,
     /// IPv4 TOS: DSCP and ECN.
     pub tos: u8,
     /// IPv4 time to live.
@@ -49,7 +52,7 @@ pub struct RtrAttr {
 }
 
 impl RtrAttr {
-    /// Towards `dest_qpn` at `peer`, whose first PSN is `rq_psn`: path MTU 4096, RNR timer 0.64 ms, TOS 0, TTL 64.
+    /// Towards `dest_qpn` at `peer`, whose first PSN is `rq_psn`: path MTU 4096, RNR timer 0.64 ms, 16 READs and atomics, TOS 0, TTL 64.
     pub fn new(peer: PortAddress, dest_qpn: u32, rq_psn: u32) -> Self {
         Self {
             peer,
@@ -57,6 +60,7 @@ impl RtrAttr {
             rq_psn,
             pmtu: Pmtu::B4096,
             min_rnr_timer: 12,
+            max_dest_rd_atomic: MAX_READS,
             tos: 0,
             ttl: 64,
             flow_label: None,
@@ -67,6 +71,12 @@ impl RtrAttr {
         check_range("dest_qpn", self.dest_qpn.into(), 0, (1 << QPN_BITS) - 1)?;
         check_range("rq_psn", self.rq_psn.into(), 0, (1 << PSN_BITS) - 1)?;
         check_range("min_rnr_timer", self.min_rnr_timer.into(), 0, 31)?;
+        check_range(
+            "max_dest_rd_atomic",
+            self.max_dest_rd_atomic.into(),
+            0,
+            caps.max_dest_rd_atomic.into(),
+        )?;
         check_range(
             "flow_label",
             self.flow_label.unwrap_or(0).into(),
@@ -175,6 +185,7 @@ impl Config {
             peer_ip: self.rtr.map_or(0, |rtr| rtr.peer.ip.into()),
             shared: self.srq.is_some(),
             srq: self.srq.unwrap_or(0),
+            max_reads: self.rtr.map_or(0, |rtr| rtr.max_dest_rd_atomic),
         }
     }
 

@@ -113,6 +113,48 @@ def transfer(sender: Side, receiver: Side, op: str, length: int, rng: random.Ran
     expect("memory", receiver.digest(receiver.target, covered, 0), hashlib.sha256(wanted).hexdigest())
 
 
+def fetch(reader: Side, server: Side, length: int, rng: random.Random):
+    """One READ; memory around the place it goes to must stay as it was."""
+    margin = 64
+    seed, before = rng.getrandbits(32), rng.getrandbits(32)
+    start, goal = rng.randrange(0, 64), margin + rng.randrange(0, 64)
+    covered = goal + length + margin
+    server.fill(server.source, seed, length, start)
+    reader.fill(reader.target, before, covered, 0)
+    remote = {"addr": server.source["addr"] + start, "rkey": server.source["rkey"]}
+    place = {"mr": reader.target["mr"], "offset": goal, "len": length}
+    reader.peer("send", qpn=reader.qpn, op="read", remote=remote, wr_id=9, **place)
+    done = reader.completion()
+    expect("reader's completion", (done["wr_id"], done["status"]), (9, SUCCESS))
+    wanted = bytearray(content(before, covered))
+    wanted[goal : goal + length] = content(seed, length)
+    expect("memory", reader.digest(reader.target, covered, 0), hashlib.sha256(wanted).hexdigest())
+
+
+def atomics(asker: Side, server: Side, rng: random.Random) -> int:
+    """Fetch and add, a swap that happens and one that does not, on words of the server; returns how many."""
+
+    def word(side: Side, region: dict, offset: int) -> int:
+        return int.from_bytes(bytes.fromhex(side.peer("read", mr=region["mr"], offset=offset, len=8)["hex"]), "little")
+
+    offset = 8 * rng.randrange(0, 64)
+    server.fill(server.target, rng.getrandbits(32), 8, offset)
+    remote = {"addr": server.target["addr"] + offset, "rkey": server.target["rkey"]}
+    steps = [("fetch_add", None), ("compare_swap", True), ("compare_swap", False)] * 4
+    for op, equal in steps:
+        old = word(server, server.target, offset)
+        operand = rng.getrandbits(64)
+        compare = old if equal else old ^ (1 << rng.randrange(64))
+        place = {"mr": asker.target["mr"], "offset": 16, "len": 8}
+        asker.peer("send", qpn=asker.qpn, op=op, remote=remote, compare=compare, swap=operand, wr_id=9, **place)
+        done = asker.completion()
+        expect(f"{op}'s completion", (done["wr_id"], done["status"]), (9, SUCCESS))
+        expect(f"{op}'s value", word(asker, asker.target, 16), old)
+        new = (old + operand) % (1 << 64) if op == "fetch_add" else operand if equal else old
+        expect(f"the word after {op}", word(server, server.target, offset), new)
+    return len(steps)
+
+
 def refusals(peers: list, rng: random.Random, pmtu: int) -> int:
     """What a peer must not accept; each on a new connection, for it is broken afterwards."""
 
@@ -126,6 +168,14 @@ def refusals(peers: list, rng: random.Random, pmtu: int) -> int:
     def write(sender: Side, receiver: Side, offset: int, key: int):
         remote = {"addr": receiver.target["addr"] + offset, "rkey": receiver.target["rkey"] ^ key}
         sender.peer("send", qpn=sender.qpn, op="write", mr=sender.source["mr"], len=8, remote=remote)
+
+    def read(sender: Side, receiver: Side, offset: int, key: int):
+        remote = {"addr": receiver.source["addr"] + offset, "rkey": receiver.source["rkey"] ^ key}
+        sender.peer("send", qpn=sender.qpn, op="read", mr=sender.target["mr"], len=8, remote=remote)
+
+    def add(sender: Side, receiver: Side, offset: int, key: int):
+        remote = {"addr": receiver.target["addr"] + offset, "rkey": receiver.target["rkey"] ^ key}
+        sender.peer("send", qpn=sender.qpn, op="fetch_add", mr=sender.target["mr"], len=8, remote=remote)
 
     def long_send(sender: Side, receiver: Side):
         receiver.peer("recv", qpn=receiver.qpn, mr=receiver.target["mr"], len=100)
@@ -141,11 +191,18 @@ def refusals(peers: list, rng: random.Random, pmtu: int) -> int:
     cases = [
         ("a wrong key", lambda *ends: write(*ends, 0, 0x100), dict.fromkeys(too_long, REMOTE_ACCESS)),
         ("a range beyond the end", lambda *ends: write(*ends, 4089, 0), dict.fromkeys(too_long, REMOTE_ACCESS)),
+        ("READ with a wrong key", lambda *ends: read(*ends, 0, 0x100), dict.fromkeys(too_long, REMOTE_ACCESS)),
+        ("READ beyond the end", lambda *ends: read(*ends, 4089, 0), dict.fromkeys(too_long, REMOTE_ACCESS)),
+        ("atomic with a wrong key", lambda *ends: add(*ends, 0, 0x100), dict.fromkeys(too_long, REMOTE_ACCESS)),
+        ("atomic at an odd place", lambda *ends: add(*ends, 4, 0), dict.fromkeys(too_long, REMOTE_INVALID)),
         ("a SEND beyond the buffer", long_send, too_long),
         ("a SEND before its buffer", late_receive, dict.fromkeys(too_long, SUCCESS)),
     ]
+    passed = 0
     for name, act, wanted in cases:
-        for turn in (1, -1):
+        # Reading and atomics are the guest's alone.
+        for turn in (-1,) if name.startswith("READ") or name.startswith("atomic") else (1, -1):
+            passed += 1
             sender, receiver = pair()[::turn]
             act(sender, receiver)
             expect(f"status of {name} from {sender.peer.name}", sender.completion()["status"], wanted[sender.peer.name])
@@ -153,7 +210,7 @@ def refusals(peers: list, rng: random.Random, pmtu: int) -> int:
                 receiver.completion()
             sender.drop()
             receiver.drop()
-    return 2 * len(cases)
+    return passed
 
 
 def decoded(capture: Path) -> collections.Counter:
@@ -198,6 +255,14 @@ def campaign(arguments, pmtu: int, cable: list[str], name: str) -> int:
                 direction = f"{ends[0].peer.name} to {ends[1].peer.name}"
                 raise Failed(f"{name}: {op} of {length} bytes, {direction}: {error}") from error
             passed += 1
+        # The card answers READs and atomics; it has none of its own.
+        for length in sizes:
+            try:
+                fetch(*sides[::-1], length, rng)
+            except (Failed, PeerError) as error:
+                raise Failed(f"{name}: READ of {length} bytes: {error}") from error
+            passed += 1
+        passed += atomics(*sides[::-1], rng)
         if not cable:
             passed += refusals([card, guest], rng, pmtu)
         counters = card("counters")

@@ -1,6 +1,7 @@
 //! Logic depth of the transmit side's parts at the sizes of a large card, on the netlist of Yosys for UltraScale+.
 
 use ferroce_report::check_levels;
+use ferroce_roce_tx::answers::TxAnswers;
 use ferroce_roce_tx::fetch::PayloadFetch;
 use ferroce_roce_tx::gate::TxGate;
 use ferroce_roce_tx::header::TxHeader;
@@ -13,6 +14,8 @@ use ferroce_roce_tx::send::TxSend;
 const CORE_LEVELS: u32 = 6;
 /// Log2 of the QPs of a large card.
 const LOG2_QPS: usize = 12;
+/// Log2 of the memory regions of a large card.
+const LOG2_MRS: usize = 12;
 /// Log2 of the messages that each may have outstanding.
 const LOG2_MESSAGES: usize = 7;
 
@@ -25,6 +28,13 @@ fn scheduler_meets_the_core_clock() {
 fn sender_meets_the_core_clock() {
     check_levels("tx_send", CORE_LEVELS, || {
         TxSend::new(LOG2_QPS, LOG2_MESSAGES)
+    });
+}
+
+#[test]
+fn answers_meet_the_core_clock() {
+    check_levels("tx_answers", CORE_LEVELS, || {
+        TxAnswers::new(LOG2_QPS, LOG2_MRS, 255)
     });
 }
 

@@ -6,7 +6,7 @@ use ferroce_rtl::async_fifo::AsyncFifo;
 use ferroce_rtl::byte_mask::ByteMask;
 use ferroce_rtl::crc::crc_append::CrcAppend;
 use ferroce_rtl::crc::{FcsEngine, IcrcCheck, IcrcInsert, FCS_LATENCY};
-use ferroce_rtl::dma_write_arb3::DmaWriteArb3;
+use ferroce_rtl::dma_write_arb4::DmaWriteArb4;
 use ferroce_rtl::frame_arb4::FrameArb4;
 use ferroce_rtl::frame_check::FrameCheck;
 use ferroce_rtl::header::{HeaderInsert, HeaderStrip, InsertPlanner, StripPlanner};
@@ -50,7 +50,7 @@ levels! {
     shallow_async_fifo <= MAC_LEVELS: AsyncFifo::<Beat>::new(5);
     block_ram_async_fifo <= MAC_LEVELS: AsyncFifo::<Beat>::new_with_reserve(9, 160);
     frame_arbiter <= CORE_LEVELS: FrameArb4::<Beat>::default();
-    dma_write_arbiter <= CORE_LEVELS: DmaWriteArb3::default();
+    dma_write_arbiter <= CORE_LEVELS: DmaWriteArb4::default();
     weighted_arbiter <= CORE_LEVELS: WeightedArb4::<Bits<64>>::default();
     rotator <= MAC_LEVELS: Rotate64::<Bits<16>>::default();
     byte_mask <= MAC_LEVELS: ByteMask::default();

@@ -1,7 +1,7 @@
 //! The identification registers as one constant.
 
 use crate::config::NicConfig;
-use ferroce_abi::limits::Pmtu;
+use ferroce_abi::limits::{Pmtu, MAX_READS};
 use ferroce_abi::regs;
 use ferroce_emit::prelude::*;
 

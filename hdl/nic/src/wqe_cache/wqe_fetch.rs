@@ -16,6 +16,9 @@ const JOBS_UNDER_WAY: usize = 8;
 /// Places of the request FIFO, log2: the jobs under way and as many that wait for the arbiter.
 const REQUESTS_LOG2: usize = 4;
 
+/// Tag that is left out: `ferroce_dma::tags` gives that of the RQ cache to atomics.
+const LAST_TAG: u64 = (1 << TAGS_LOG2) - 1;
+
 /// Makes one read request of each [`FetchJob`]. The burst is as long as what was posted, what the window has room
 /// for, and half of the window allow (so that the next burst is fetched while the owner uses up this
 /// one), at most 64 WQEs; it neither wraps around the ring nor crosses a 4 KiB boundary.
@@ -88,7 +91,7 @@ pub struct WqeFetch {
 
 impl WqeFetch {
     /// `2^qps_log2` queues with a window of `2^window_log2` WQEs; tags are `tag_base` and the
-    /// `2^TAGS_LOG2 - 1` after it.
+    /// `2^TAGS_LOG2 - 2` after it.
     #[must_use]
     pub fn new(qps_log2: usize, window_log2: usize, tag_base: u8) -> Self {
         Self {
@@ -243,7 +246,7 @@ impl Logic for WqeFetch {
         self.freed.ready.next = true;
         if !self.first_tag.q.val().get_bit(TAGS_LOG2) {
             self.first_tag.d.next = self.first_tag.q.val() + 1;
-            self.tags.input.valid.next = true;
+            self.tags.input.valid.next = self.first_tag.q.val() != LAST_TAG;
             self.tags.input.data.next = self.first_tag.q.val().get_bits::<5>(0);
         }
         self.open_now.d.next = self.first_tag.q.val().get_bit(TAGS_LOG2)

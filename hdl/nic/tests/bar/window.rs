@@ -38,6 +38,7 @@ fn identification_tells_the_sizes() {
             (regs::MAX_PMTU, 12),
             (regs::CORE_CLOCK, 250_000_000),
             (regs::MAX_RD_ATOMIC, 0),
+            (regs::MAX_DEST_RD_ATOMIC, 16),
             (regs::NUM_EQS, 2),
             (regs::NUM_SRQS, 4),
             (regs::NUM_AHS, 8),

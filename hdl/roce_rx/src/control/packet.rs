@@ -3,16 +3,22 @@
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::rx::RxMeta;
 
-/// What the opcode says; all low for what is neither a SEND nor a WRITE.
+/// What the opcode says; all low for what is no request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct PacketClass {
     /// SEND of any kind.
     pub send: Bit,
     /// RDMA WRITE of any kind.
     pub write: Bit,
-    /// FIRST or ONLY.
+    /// READ request.
+    pub read: Bit,
+    /// Atomic.
+    pub atomic: Bit,
+    /// Compare and swap; else, of an atomic, fetch and add.
+    pub swap: Bit,
+    /// FIRST, ONLY, READ or atomic.
     pub begins: Bit,
-    /// LAST or ONLY.
+    /// LAST, ONLY, READ or atomic.
     pub ends: Bit,
     /// Carries an immediate.
     pub imm: Bit,
@@ -47,6 +53,8 @@ pub struct Checked {
     pub restart_rq: Bit,
     /// The configuration write ends the message in progress.
     pub stops: Bit,
+    /// The QP has failed elsewhere in the life `meta.syndrome`.
+    pub kill: Bit,
     /// QP index.
     pub qp: Bits<14>,
     /// The headers.
@@ -73,6 +81,12 @@ pub struct Checked {
     pub queue: Bits<14>,
     /// Its index after the newest receive WQE in the cache.
     pub fetched: Bits<16>,
+    /// PSNs that the request takes.
+    pub psns: Bits<24>,
+    /// READs and atomics that may be accepted in all, modulo 64.
+    pub job_limit: Bits<6>,
+    /// Log2 of the path MTU.
+    pub pmtu: Bits<4>,
 }
 
 /// A packet after the responder's state loop.
@@ -88,6 +102,8 @@ pub struct Decided {
     pub restart_rq: Bit,
     /// It ends the message in progress.
     pub stops: Bit,
+    /// The QP has failed elsewhere in the life `syndrome`.
+    pub kill: Bit,
     /// QP index.
     pub qp: Bits<14>,
     /// ACK or NAK for the completer.
@@ -108,19 +124,23 @@ pub struct Decided {
     pub duplicate: Bit,
     /// A duplicate to be acknowledged.
     pub again: Bit,
+    /// A duplicate READ or atomic to be answered anew.
+    pub replay: Bit,
+    /// READs and atomics accepted so far, modulo 64.
+    pub jobs: Bits<6>,
     /// What the opcode says.
     pub class: PacketClass,
     /// BTH AckReq.
     pub ackreq: Bit,
     /// BTH solicited event.
     pub se: Bit,
-    /// PSN of the answer; of the response itself if `response`.
+    /// PSN of the answer; of the packet itself if `response` or `replay`.
     pub psn: Bits<24>,
     /// MSN of the answer.
     pub msn: Bits<24>,
     /// MSN before this packet, for NAKs.
     pub msn_before: Bits<24>,
-    /// AETH syndrome of a response.
+    /// AETH syndrome of a response; life of a `kill`.
     pub syndrome: Bits<8>,
     /// The packet takes the next receive WQE.
     pub takes: Bit,
@@ -132,12 +152,18 @@ pub struct Decided {
     pub rq: Bits<16>,
     /// Bytes of the message before this packet.
     pub offset: Bits<32>,
-    /// WRITE: start of the message at the host.
+    /// Start of the message at the host, not for a SEND.
     pub va: Bits<64>,
-    /// WRITE: R_Key.
+    /// R_Key, not for a SEND.
     pub rkey: Bits<32>,
     /// Bytes to check against the R_Key: the whole message with its first packet, else the payload.
     pub check_len: Bits<32>,
+    /// READ: bytes in bits 31:0. Atomic: swap or add data.
+    pub operand: Bits<64>,
+    /// Atomic: compare data.
+    pub compare: Bits<64>,
+    /// Log2 of the path MTU.
+    pub pmtu: Bits<4>,
     /// Payload bytes.
     pub len: Bits<13>,
     /// Byte offset of the payload in the frame.
@@ -163,6 +189,10 @@ pub struct Placed {
     pub page2: Bits<52>,
     /// Index of the region that the payload goes to.
     pub mr: Bits<16>,
+    /// Addresses of the region go through its page table.
+    pub paged: Bit,
+    /// Epoch of the region.
+    pub epoch: Bits<8>,
     /// The region does not allow it.
     pub denied: Bit,
     /// Its page is not there.

@@ -9,6 +9,8 @@ use ferroce_rtl::rmw_ram::{RmwRam, RMW_LATENCY};
 // The state is read while the front checks the packet.
 const _: () = assert!(FRONT_LATENCY == RMW_LATENCY);
 
+/// Bytes of an atomic's operand.
+const ATOMIC_BYTES: u64 = 8;
 /// No message is in progress.
 const IN_NONE: u64 = 0;
 /// A SEND is.
@@ -35,6 +37,8 @@ struct State {
     va: Bits<64>,
     /// WRITE: RETH R_Key.
     rkey: Bits<32>,
+    /// READs and atomics accepted, modulo 64; goes on through restarts, as the count of those answered does.
+    jobs: Bits<6>,
 }
 
 /// What a packet could turn the state into, between the loop's two cycles.
@@ -47,6 +51,8 @@ struct Step {
     gap: Bit,
     duplicate: Bit,
     takes: Bit,
+    distance: Bits<24>,
+    jobs_next: Bits<6>,
     psn_next: Bits<24>,
     psn_before: Bits<24>,
     msn_next: Bits<24>,
@@ -60,8 +66,9 @@ struct Step {
 /// QPs may take WQEs of one SRQ as fast: a SEND takes its WQE with the first packet, a WRITE with immediate with the last.
 ///
 /// Expected PSN: opcode sequence, then what the front found, then RNR, then WRITE lengths; all but RNR are fatal (NAK
-/// 0x61). Ahead (1 to 2^23-1): one NAK 0x60 until the expected PSN comes; none after an RNR NAK. Else a duplicate: SEND and
-/// WRITE are acknowledged again up to the PSN before the expected one. Only accepted packets change the progress.
+/// 0x61), and so is a READ or atomic while as many as were agreed upon are not answered. Ahead (1 to 2^23-1): one NAK 0x60 until the expected PSN comes; none after an RNR NAK. Else a duplicate: SEND and
+/// WRITE are acknowledged again up to the PSN before the expected one, a READ or atomic is answered again if it is well-formed and its answer ends before the expected PSN.
+/// Only accepted packets change the progress.
 #[derive(LogicBlock, Module)]
 pub struct ResponderLoop {
     /// Clock.
@@ -96,6 +103,10 @@ pub struct ResponderLoop {
     distance: Signal<Local, Bits<24>>,
     needs_wqe: Signal<Local, Bit>,
     next_rq: Signal<Local, Bits<16>>,
+    job: Signal<Local, Bit>,
+    jobs_left: Signal<Local, Bits<6>>,
+    no_place: Signal<Local, Bit>,
+    past_end: Signal<Local, Bits<24>>,
 }
 
 impl ResponderLoop {
@@ -129,6 +140,10 @@ impl ResponderLoop {
             distance: Signal::default(),
             needs_wqe: Signal::default(),
             next_rq: Signal::default(),
+            job: Signal::default(),
+            jobs_left: Signal::default(),
+            no_place: Signal::default(),
+            past_end: Signal::default(),
         }
     }
 }
@@ -170,7 +185,15 @@ impl Logic for ResponderLoop {
                 self.length_ok.next = self.s.val().left > bit_cast::<32, 13>(self.c.val().meta.len);
             }
         }
-        self.right.next = self.in_sequence.val() & !self.c.val().invalid & self.length_ok.val();
+        self.job.next = self.c.val().class.read | self.c.val().class.atomic;
+        // More may be out than are allowed now, after a change of the limit.
+        self.jobs_left.next = self.c.val().job_limit - self.s.val().jobs;
+        self.no_place.next =
+            self.job.val() & (!self.jobs_left.val().any() | self.jobs_left.val().get_bit(5));
+        self.right.next = self.in_sequence.val()
+            & !self.c.val().invalid
+            & self.length_ok.val()
+            & !self.no_place.val();
         self.needs_wqe.next = (self.c.val().class.send & self.c.val().class.begins)
             | (self.c.val().class.write & self.c.val().class.imm);
         self.no_wqe.next =
@@ -190,7 +213,9 @@ impl Logic for ResponderLoop {
             & !self.behind.val()
             & !self.s.val().nak_sent;
         self.step5.d.next.duplicate = self.c.val().request & self.behind.val();
-        self.step5.d.next.psn_next = self.s.val().epsn + 1;
+        self.step5.d.next.distance = self.distance.val();
+        self.step5.d.next.jobs_next = self.s.val().jobs + bit_cast::<6, 1>(self.job.val().into());
+        self.step5.d.next.psn_next = self.s.val().epsn + self.c.val().psns;
         self.step5.d.next.psn_before = self.s.val().epsn - 1;
         self.step5.d.next.msn_next = self.s.val().msn + 1;
         self.step5.d.next.rq_next = self.positions.rd_data.val() + 1;
@@ -203,6 +228,7 @@ impl Logic for ResponderLoop {
         if self.step5.q.val().accept {
             self.n.next.epsn = self.step5.q.val().psn_next;
             self.n.next.nak_sent = false;
+            self.n.next.jobs = self.step5.q.val().jobs_next;
             self.n.next.done = self.step5.q.val().done_next;
             self.n.next.left = self.step5.q.val().left_next;
             if self.c5.q.val().class.begins {
@@ -248,7 +274,16 @@ impl Logic for ResponderLoop {
         self.positions.wr_addr.next = bit_cast::<20, 14>(self.c5.q.val().queue);
         self.positions.wr_data.next = self.next_rq.val();
 
-        self.out6.d.next.packet = self.c5.q.val().valid & !self.c5.q.val().reconfig;
+        self.out6.d.next.packet =
+            self.c5.q.val().valid & !self.c5.q.val().reconfig & !self.c5.q.val().kill;
+        self.out6.d.next.kill = self.c5.q.val().kill;
+        self.out6.d.next.jobs = self.s5.q.val().jobs;
+        // A duplicate's answer may not reach beyond what was expected when it came.
+        self.past_end.next = self.step5.q.val().distance + self.c5.q.val().psns;
+        self.out6.d.next.replay = self.step5.q.val().duplicate
+            & (self.c5.q.val().class.read | self.c5.q.val().class.atomic)
+            & !self.c5.q.val().invalid
+            & (self.past_end.val().get_bit(23) | !self.past_end.val().any());
         self.out6.d.next.reconfig = self.c5.q.val().reconfig;
         self.out6.d.next.restart = self.c5.q.val().restart;
         self.out6.d.next.restart_rq = self.c5.q.val().restart_rq;
@@ -277,8 +312,14 @@ impl Logic for ResponderLoop {
             self.out6.d.next.msn = self.step5.q.val().msn_next;
         }
         if self.c5.q.val().response {
-            self.out6.d.next.psn = self.c5.q.val().meta.psn;
             self.out6.d.next.msn = self.c5.q.val().meta.msn;
+        }
+        // Of a duplicate READ or atomic too; other duplicates are answered up to the PSN before the expected one.
+        if self.c5.q.val().response
+            | (self.step5.q.val().duplicate
+                & (self.c5.q.val().class.read | self.c5.q.val().class.atomic))
+        {
+            self.out6.d.next.psn = self.c5.q.val().meta.psn;
         }
         self.out6.d.next.syndrome = self.c5.q.val().meta.syndrome;
         self.out6.d.next.takes = self.step5.q.val().accept & self.step5.q.val().takes;
@@ -293,14 +334,23 @@ impl Logic for ResponderLoop {
             self.out6.d.next.offset = 0.into();
             self.out6.d.next.va = self.c5.q.val().meta.va;
             self.out6.d.next.rkey = self.c5.q.val().meta.rkey;
-            if self.c5.q.val().class.write {
+            if self.c5.q.val().class.write | self.c5.q.val().class.read {
                 self.out6.d.next.check_len = self.c5.q.val().meta.dma_len;
+            }
+            if self.c5.q.val().class.atomic {
+                self.out6.d.next.check_len = ATOMIC_BYTES.into();
             }
         }
         self.out6.d.next.len = self.c5.q.val().meta.len;
         self.out6.d.next.hdr_len = self.c5.q.val().meta.hdr_len;
         self.out6.d.next.beats = self.c5.q.val().meta.beats;
         self.out6.d.next.imm = self.c5.q.val().meta.imm;
+        self.out6.d.next.operand = self.c5.q.val().meta.operand;
+        if self.c5.q.val().class.read {
+            self.out6.d.next.operand = bit_cast::<64, 32>(self.c5.q.val().meta.dma_len);
+        }
+        self.out6.d.next.compare = self.c5.q.val().meta.compare;
+        self.out6.d.next.pmtu = self.c5.q.val().pmtu;
         self.out6.d.next.pd = self.c5.q.val().pd;
         self.out6.d.next.cq = self.c5.q.val().cq;
         self.out6.d.next.min_rnr = self.c5.q.val().min_rnr;

@@ -13,7 +13,7 @@ use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::cfg::CfgWrite;
 use ferroce_rtl::desc::lookup::{MrAnswer, MrCheck, WqeData, WqeRead};
 use ferroce_rtl::desc::pages::{PageAnswer, PageReq};
-use ferroce_rtl::desc::rx::{AckInfo, AckJob, RqPosition, RqPub, RxMeta, Verdict};
+use ferroce_rtl::desc::rx::{AckInfo, Answer, AnsweredPub, Kill, RqPosition, RqPub, RxMeta, Verdict};
 use ferroce_rtl::desc::tx::Consumed;
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 use ferroce_rtl::sync_fifo::SyncFifo;
@@ -42,6 +42,10 @@ pub struct RxControl {
     pub cfg: Signal<In, CfgWrite>,
     /// Fill of the RQ WQE cache.
     pub rq_pub: Signal<In, RqPub>,
+    /// READs and atomics that are answered.
+    pub answered: Signal<In, AnsweredPub>,
+    /// QPs of which an answer failed.
+    pub kills: StreamIn<Kill>,
     /// RQ WQE cache read.
     pub wqe_read: Signal<Out, WqeRead>,
     /// Its answer.
@@ -58,8 +62,8 @@ pub struct RxControl {
     pub hold_configs: Signal<Out, Bit>,
     /// One verdict a frame, to the mover.
     pub verdicts: StreamOut<Verdict>,
-    /// ACKs and NAKs to be sent.
-    pub acks: StreamOut<AckJob>,
+    /// What is to be answered.
+    pub answers: StreamOut<Answer>,
     /// ACKs and NAKs received, to the completer.
     pub responses: StreamOut<AckInfo>,
     /// RQ positions, to the RQ WQE cache.
@@ -75,7 +79,7 @@ pub struct RxControl {
     pages: RxPages,
     judge: RxVerdict,
     verdict_fifo: SyncFifo<Verdict>,
-    ack_fifo: SyncFifo<AckJob>,
+    answer_fifo: SyncFifo<Answer>,
     response_fifo: SyncFifo<AckInfo>,
     consumed_fifo: SyncFifo<Consumed>,
     /// QPs that were stopped; they wait for a cycle without another verdict.
@@ -107,7 +111,9 @@ impl RxControl {
             page_answer: StreamIn::default(),
             hold_configs: Signal::default(),
             verdicts: StreamOut::default(),
-            acks: StreamOut::default(),
+            answered: Signal::default(),
+            kills: StreamIn::default(),
+            answers: StreamOut::default(),
             responses: StreamOut::default(),
             consumed: StreamOut::default(),
             rq_position: Signal::default(),
@@ -119,7 +125,7 @@ impl RxControl {
             pages: RxPages::default(),
             judge: RxVerdict::new(log2_qps),
             verdict_fifo: SyncFifo::new_with_reserve(LOG2_OUTPUT, OUTPUT_RESERVE),
-            ack_fifo: SyncFifo::new_with_reserve(LOG2_OUTPUT, OUTPUT_RESERVE),
+            answer_fifo: SyncFifo::new_with_reserve(LOG2_OUTPUT, OUTPUT_RESERVE),
             response_fifo: SyncFifo::new_with_reserve(LOG2_OUTPUT, OUTPUT_RESERVE),
             consumed_fifo: SyncFifo::new_with_reserve(LOG2_OUTPUT, OUTPUT_RESERVE),
             flushes: SyncFifo::new(LOG2_FLUSHES),
@@ -147,13 +153,13 @@ impl Logic for RxControl {
             self,
             clock,
             verdict_fifo,
-            ack_fifo,
+            answer_fifo,
             response_fifo,
             consumed_fifo,
             flushes
         );
         self.stop.d.next = self.verdict_fifo.almost_full.val()
-            | self.ack_fifo.almost_full.val()
+            | self.answer_fifo.almost_full.val()
             | self.response_fifo.almost_full.val()
             | self.consumed_fifo.almost_full.val()
             | self.flushes.output.valid.val();
@@ -170,6 +176,10 @@ impl Logic for RxControl {
         self.front.rq_pub.next = self.rq_pub.val();
         self.front.mark.next = self.judge.mark.val();
         self.front.hold.next = self.pages.hold.val();
+        self.front.answered.next = self.answered.val();
+        self.front.kills.data.next = self.kills.data.val();
+        self.front.kills.valid.next = self.kills.valid.val();
+        self.kills.ready.next = self.front.kills.ready.val();
         self.progress.rd_qp.next = self.front.rd_qp.val();
         self.progress.rd_queue.next = self.front.rd_queue.val();
         self.rq_position.next = self.progress.position.val();
@@ -215,14 +225,14 @@ impl Logic for RxControl {
             self.verdict_fifo.input.data.next.wqe = self.flushes.output.data.val().wqe;
             self.verdict_fifo.input.data.next.last = self.tells_last.val();
         }
-        self.ack_fifo.input.data.next = self.judge.ack.val();
-        self.ack_fifo.input.valid.next = self.judge.ack_valid.val();
+        self.answer_fifo.input.data.next = self.judge.answer.val();
+        self.answer_fifo.input.valid.next = self.judge.answer_valid.val();
         self.response_fifo.input.data.next = self.judge.response.val();
         self.response_fifo.input.valid.next = self.judge.response_valid.val();
         self.consumed_fifo.input.data.next = self.judge.consumed.val();
         self.consumed_fifo.input.valid.next = self.judge.consumed_valid.val();
         StreamOut::<Verdict>::link(&mut self.verdicts, &mut self.verdict_fifo.output);
-        StreamOut::<AckJob>::link(&mut self.acks, &mut self.ack_fifo.output);
+        StreamOut::<Answer>::link(&mut self.answers, &mut self.answer_fifo.output);
         StreamOut::<AckInfo>::link(&mut self.responses, &mut self.response_fifo.output);
         StreamOut::<Consumed>::link(&mut self.consumed, &mut self.consumed_fifo.output);
     }

@@ -5,7 +5,7 @@ use ferroce_abi::cfg::ResponderCfg as Layout;
 use ferroce_abi::limits::SRQ_BITS;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::cfg::{table, CfgWrite};
-use ferroce_rtl::desc::rx::RxMeta;
+use ferroce_rtl::desc::rx::{Kill, RxMeta};
 use ferroce_rtl::stream::StreamIn;
 
 const ENABLED: usize = offset(Layout::FIELDS, "enabled");
@@ -21,8 +21,16 @@ const PKEY: usize = offset(Layout::FIELDS, "pkey");
 const PEER_IP: usize = offset(Layout::FIELDS, "peer_ip");
 const SHARED: usize = offset(Layout::FIELDS, "shared");
 const SRQ: usize = offset(Layout::FIELDS, "srq");
+const MAX_READS: usize = offset(Layout::FIELDS, "max_reads");
 /// Bit of `Access::REMOTE_WRITE`.
 const REMOTE_WRITE_BIT: usize = ferroce_abi::mr::Access::REMOTE_WRITE
+    .bits()
+    .trailing_zeros() as usize;
+/// Bit of `Access::REMOTE_READ`.
+const REMOTE_READ_BIT: usize =
+    ferroce_abi::mr::Access::REMOTE_READ.bits().trailing_zeros() as usize;
+/// Bit of `Access::REMOTE_ATOMIC`.
+const REMOTE_ATOMIC_BIT: usize = ferroce_abi::mr::Access::REMOTE_ATOMIC
     .bits()
     .trailing_zeros() as usize;
 
@@ -37,6 +45,10 @@ pub struct ResponderEntry {
     pub pd: Bits<16>,
     /// Peers may write.
     pub remote_write: Bit,
+    /// Peers may read.
+    pub remote_read: Bit,
+    /// Peers may use atomics.
+    pub remote_atomic: Bit,
     /// Receive CQ.
     pub cq: Bits<14>,
     /// RNR timer code.
@@ -49,6 +61,8 @@ pub struct ResponderEntry {
     pub shared: Bit,
     /// That SRQ.
     pub srq: Bits<SRQ_BITS>,
+    /// READs and atomics that may be unanswered.
+    pub max_reads: Bits<5>,
 }
 
 /// What begins in a cycle.
@@ -66,10 +80,12 @@ pub struct Op {
     pub stops: Bit,
     /// It is about an SRQ, not a QP: `dqpn` is its number.
     pub srq: Bit,
+    /// A [`Kill`], not a packet.
+    pub kill: Bit,
 }
 
-/// Starts a packet or a configuration write at most every second cycle; configuration goes first and does not wait for
-/// `hold`, as it makes no verdict.
+/// Starts a packet, a configuration write or a kill at most every second cycle; configuration goes first and does not wait for
+/// `hold`, as it makes no verdict. Its one answer, and the rest of what others start, has its place in the reserve of the outputs.
 #[derive(LogicBlock, Module, Default)]
 pub struct RxEntry {
     /// Clock.
@@ -78,13 +94,15 @@ pub struct RxEntry {
     pub packets: StreamIn<RxMeta>,
     /// Configuration; `RESPONDER` and `SRQ` entries.
     pub cfg: Signal<In, CfgWrite>,
+    /// QPs that failed elsewhere.
+    pub kills: StreamIn<Kill>,
     /// Start no packet; from a register.
     pub hold: Signal<In, Bit>,
     /// Something begins in this cycle.
     pub starting: Signal<Out, Bit>,
     /// What began in the cycle before.
     pub op: Signal<Out, Op>,
-    /// The packet; of a configuration write `dqpn` (or the SRQ's number) and `psn`.
+    /// The packet; of a configuration write `dqpn` (or the SRQ's number) and `psn`, of a kill `dqpn` and, as `syndrome`, its life.
     pub meta: Signal<Out, RxMeta>,
     /// The entry of a configuration write.
     pub entry: Signal<Out, ResponderEntry>,
@@ -100,6 +118,7 @@ pub struct RxEntry {
     op1: DFF<Op>,
     meta1: DFF<RxMeta>,
     take: Signal<Local, Bit>,
+    take_kill: Signal<Local, Bit>,
     start: Signal<Local, Bit>,
 }
 
@@ -121,19 +140,33 @@ impl Logic for RxEntry {
             op1,
             meta1
         );
-        self.take.next = !self.started.q.val() & !self.hold.val() & !self.pending.q.val();
+        self.take_kill.next = self.kills.valid.val()
+            & !self.started.q.val()
+            & !self.hold.val()
+            & !self.pending.q.val();
+        self.kills.ready.next = !self.started.q.val() & !self.hold.val() & !self.pending.q.val();
+        self.take.next = !self.started.q.val()
+            & !self.hold.val()
+            & !self.pending.q.val()
+            & !self.kills.valid.val();
         self.packets.ready.next = self.take.val();
         self.start.next = (self.take.val() & self.packets.valid.val())
+            | self.take_kill.val()
             | (!self.started.q.val() & self.pending.q.val());
         self.started.d.next = self.start.val();
         self.starting.next = self.start.val();
         self.op1.d.next.valid = self.start.val();
         self.op1.d.next.reconfig = self.pending.q.val();
+        self.op1.d.next.kill = self.take_kill.val();
         self.op1.d.next.restart = self.pending_restart.q.val();
         self.op1.d.next.restart_rq = self.pending_restart_rq.q.val();
         self.op1.d.next.stops = self.pending_stops.q.val();
         self.op1.d.next.srq = self.pending_srq.q.val();
         self.meta1.d.next = self.packets.data.val();
+        if self.take_kill.val() {
+            self.meta1.d.next.dqpn = bit_cast::<24, 14>(self.kills.data.val().qp);
+            self.meta1.d.next.syndrome = self.kills.data.val().life;
+        }
         if self.pending.q.val() {
             self.meta1.d.next.dqpn = self.pending_qp.q.val();
             self.meta1.d.next.psn = self.pending_psn.q.val();
@@ -155,6 +188,11 @@ impl Logic for RxEntry {
             self.pending_entry.d.next.pd = self.cfg.val().data.get_bits::<16>(PD);
             self.pending_entry.d.next.remote_write =
                 self.cfg.val().data.get_bit(ACCESS + REMOTE_WRITE_BIT);
+            self.pending_entry.d.next.remote_read =
+                self.cfg.val().data.get_bit(ACCESS + REMOTE_READ_BIT);
+            self.pending_entry.d.next.remote_atomic =
+                self.cfg.val().data.get_bit(ACCESS + REMOTE_ATOMIC_BIT);
+            self.pending_entry.d.next.max_reads = self.cfg.val().data.get_bits::<5>(MAX_READS);
             self.pending_entry.d.next.cq = self.cfg.val().data.get_bits::<14>(CQ);
             self.pending_entry.d.next.min_rnr = self.cfg.val().data.get_bits::<5>(MIN_RNR);
             self.pending_entry.d.next.pkey = self.cfg.val().data.get_bits::<16>(PKEY);

@@ -5,7 +5,7 @@ use crate::control::rx_entry::{Op, ResponderEntry, RxEntry};
 use ferroce_abi::limits::SRQ_BITS;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::cfg::CfgWrite;
-use ferroce_rtl::desc::rx::{RqPub, RxMeta};
+use ferroce_rtl::desc::rx::{AnsweredPub, Kill, RqPub, RxMeta};
 use ferroce_rtl::ram::{Ram, RAM_LATENCY};
 use ferroce_rtl::stream::StreamIn;
 
@@ -30,6 +30,10 @@ struct Sizes {
     huge: Bit,
     /// Pad bytes.
     padded: Bit,
+    /// RETH length 0 or no multiple of that size.
+    ragged: Bits<16>,
+    /// Virtual address is no multiple of 8.
+    misaligned: Bit,
 }
 
 /// Opcode classes that the front needs beside [`PacketClass`].
@@ -68,6 +72,10 @@ pub struct RxFront {
     pub rq_pub: Signal<In, RqPub>,
     /// Error mark of a QP with an SRQ, from the pipeline's end.
     pub mark: Signal<In, ErrorMark>,
+    /// Answers given to READs and atomics.
+    pub answered: Signal<In, AnsweredPub>,
+    /// QPs that failed elsewhere.
+    pub kills: StreamIn<Kill>,
     /// Start no packet; from a register.
     pub hold: Signal<In, Bit>,
     /// A receive queue's position is to be read, in the same cycle.
@@ -87,6 +95,7 @@ pub struct RxFront {
     table: Ram<ResponderEntry>,
     rq_fill: Ram<Bits<16>>,
     marks: Ram<Bit>,
+    jobs_done: Ram<Bits<6>>,
     r2: DFF<Reading>,
     r3: DFF<Reading>,
     r4: DFF<Reading>,
@@ -102,6 +111,9 @@ pub struct RxFront {
     more4: DFF<Bit>,
     marked4: DFF<Bit>,
     queue4: DFF<Bits<14>>,
+    /// PSNs of the request, but for a ragged end.
+    psns4: DFF<Bits<24>>,
+    ragged4: DFF<Bit>,
     checked5: DFF<Checked>,
     checked6: DFF<Checked>,
     queue: Signal<Local, Bits<14>>,
@@ -129,6 +141,8 @@ impl RxFront {
         Self {
             clock: Signal::default(),
             packets: StreamIn::default(),
+            answered: Signal::default(),
+            kills: StreamIn::default(),
             cfg: Signal::default(),
             rq_pub: Signal::default(),
             mark: Signal::default(),
@@ -145,6 +159,7 @@ impl RxFront {
             table: Ram::new(log2_qps),
             rq_fill: Ram::new(log2_qps + 1),
             marks: Ram::new(log2_qps),
+            jobs_done: Ram::new(log2_qps),
             r2: DFF::default(),
             r3: DFF::default(),
             r4: DFF::default(),
@@ -158,6 +173,8 @@ impl RxFront {
             more4: DFF::default(),
             marked4: DFF::default(),
             queue4: DFF::default(),
+            psns4: DFF::default(),
+            ragged4: DFF::default(),
             checked5: DFF::default(),
             checked6: DFF::default(),
             queue: Signal::default(),
@@ -184,9 +201,12 @@ impl Logic for RxFront {
     fn update(&mut self) {
         dff_setup!(
             self, clock, r2, r3, r4, c4, live4, stray4, pkey_ok4, peer_ok4, full4, fits4, more4,
-            checked5, marked4, queue4, checked6
+            checked5, marked4, queue4, psns4, ragged4, checked6
         );
-        clock!(self, clock, inlet, table, rq_fill, marks);
+        clock!(self, clock, inlet, table, rq_fill, marks, jobs_done);
+        self.inlet.kills.data.next = self.kills.data.val();
+        self.inlet.kills.valid.next = self.kills.valid.val();
+        self.kills.ready.next = self.inlet.kills.ready.val();
         self.inlet.packets.data.next = self.packets.data.val();
         self.inlet.packets.valid.next = self.packets.valid.val();
         self.packets.ready.next = self.inlet.packets.ready.val();
@@ -217,9 +237,17 @@ impl Logic for RxFront {
             | (self.op.val() == 0x05)
             | (self.op.val() == 0x06)
             | (self.op.val() == 0x0A)
-            | (self.op.val() == 0x0B);
+            | (self.op.val() == 0x0B)
+            | (self.op.val() == 0x0C)
+            | (self.op.val() == 0x13)
+            | (self.op.val() == 0x14);
         self.r2.d.next.class.ends = ((self.op.val() >= 0x02) & (self.op.val() <= 0x05))
-            | ((self.op.val() >= 0x08) & (self.op.val() <= 0x0B));
+            | ((self.op.val() >= 0x08) & (self.op.val() <= 0x0C))
+            | (self.op.val() == 0x13)
+            | (self.op.val() == 0x14);
+        self.r2.d.next.class.read = self.op.val() == 0x0C;
+        self.r2.d.next.class.atomic = (self.op.val() == 0x13) | (self.op.val() == 0x14);
+        self.r2.d.next.class.swap = self.op.val() == 0x13;
         self.r2.d.next.class.imm = (self.op.val() == 0x03)
             | (self.op.val() == 0x05)
             | (self.op.val() == 0x09)
@@ -227,7 +255,8 @@ impl Logic for RxFront {
         // READ responses, ACKNOWLEDGE, ATOMIC ACKNOWLEDGE.
         self.r2.d.next.kind.response = (self.op.val() >= 0x0D) & (self.op.val() <= 0x12);
         self.r2.d.next.kind.ack = self.op.val() == 0x11;
-        self.r2.d.next.kind.known = self.op.val() <= 0x0B;
+        self.r2.d.next.kind.known =
+            (self.op.val() <= 0x0C) | (self.op.val() == 0x13) | (self.op.val() == 0x14);
         self.sizes.next = Default::default();
         for n in 8..13 {
             self.sizes.next.full = self
@@ -246,6 +275,17 @@ impl Logic for RxFront {
                 .more
                 .replace_bit(n, self.meta.val().dma_len > (1u64 << n));
         }
+        // The bits of the length below each path MTU; a length of 0 takes a PSN too.
+        self.sizes.next.ragged = bits::<16>(0)
+            .replace_bit(8, self.meta.val().dma_len.get_bits::<8>(0).any())
+            .replace_bit(9, self.meta.val().dma_len.get_bits::<9>(0).any())
+            .replace_bit(10, self.meta.val().dma_len.get_bits::<10>(0).any())
+            .replace_bit(11, self.meta.val().dma_len.get_bits::<11>(0).any())
+            .replace_bit(12, self.meta.val().dma_len.get_bits::<12>(0).any());
+        if self.meta.val().dma_len == 0 {
+            self.sizes.next.ragged = 0x1F00.into();
+        }
+        self.sizes.next.misaligned = self.meta.val().va.get_bits::<3>(0).any();
         self.sizes.next.empty = self.meta.val().len == 0;
         self.sizes.next.exact = self.meta.val().dma_len == bit_cast::<32, 13>(self.meta.val().len);
         self.sizes.next.huge = self.meta.val().dma_len > 0x8000_0000;
@@ -279,6 +319,25 @@ impl Logic for RxFront {
             }
         }
 
+        if self.r2.q.val().class.read
+            & (self.r2.q.val().sizes.huge
+                | self.r2.q.val().sizes.padded
+                | !self.r2.q.val().sizes.empty)
+        {
+            self.r3.d.next.wrong = true;
+        }
+        if self.r2.q.val().class.atomic
+            & (self.r2.q.val().sizes.misaligned
+                | self.r2.q.val().sizes.padded
+                | !self.r2.q.val().sizes.empty)
+        {
+            self.r3.d.next.wrong = true;
+        }
+        self.jobs_done.rd_addr.next = bit_cast::<20, 24>(self.r2.q.val().meta.dqpn);
+        self.jobs_done.wr_addr.next = bit_cast::<20, 14>(self.answered.val().qp);
+        self.jobs_done.wr_data.next = self.answered.val().jobs;
+        self.jobs_done.wr_valid.next = self.answered.val().valid;
+
         // Stage 3: the configuration is here. The reads that depend on it begin.
         self.c.next = self.table.rd_data.val();
         self.rd_qp.next = self.r3.q.val().meta.dqpn.get_bits::<14>(0);
@@ -298,8 +357,10 @@ impl Logic for RxFront {
         self.marked4.d.next = self.marks.rd_data.val() & self.c.val().shared;
         self.r4.d.next = self.r3.q.val();
         self.c4.d.next = self.c.val();
-        self.live4.d.next =
-            self.r3.q.val().op.valid & !self.r3.q.val().op.reconfig & self.r3.q.val().exists;
+        self.live4.d.next = self.r3.q.val().op.valid
+            & !self.r3.q.val().op.reconfig
+            & !self.r3.q.val().op.kill
+            & self.r3.q.val().exists;
         self.stray4.d.next =
             self.r3.q.val().op.valid & !self.r3.q.val().op.reconfig & !self.r3.q.val().exists;
         self.pkey_ok4.d.next = (self.c.val().pkey.get_bits::<15>(0)
@@ -329,6 +390,37 @@ impl Logic for RxFront {
             .more
             .get_bit(self.c.val().pmtu.index());
 
+        self.psns4.d.next = 0.into();
+        self.ragged4.d.next = true;
+        if self.r3.q.val().class.read {
+            self.ragged4.d.next = self
+                .r3
+                .q
+                .val()
+                .sizes
+                .ragged
+                .get_bit(self.c.val().pmtu.index());
+            if self.c.val().pmtu == 8 {
+                self.psns4.d.next = self.r3.q.val().meta.dma_len.get_bits::<24>(8);
+            }
+            if self.c.val().pmtu == 9 {
+                self.psns4.d.next =
+                    bit_cast::<24, 23>(self.r3.q.val().meta.dma_len.get_bits::<23>(9));
+            }
+            if self.c.val().pmtu == 10 {
+                self.psns4.d.next =
+                    bit_cast::<24, 22>(self.r3.q.val().meta.dma_len.get_bits::<22>(10));
+            }
+            if self.c.val().pmtu == 11 {
+                self.psns4.d.next =
+                    bit_cast::<24, 21>(self.r3.q.val().meta.dma_len.get_bits::<21>(11));
+            }
+            if self.c.val().pmtu == 12 {
+                self.psns4.d.next =
+                    bit_cast::<24, 20>(self.r3.q.val().meta.dma_len.get_bits::<20>(12));
+            }
+        }
+
         // Stage 4: all together.
         self.r.next = self.r4.q.val();
         self.checked5.d.next.valid = self.r.val().op.valid;
@@ -338,6 +430,13 @@ impl Logic for RxFront {
         self.checked5.d.next.restart = self.r.val().op.restart;
         self.checked5.d.next.restart_rq = self.r.val().op.restart_rq;
         self.checked5.d.next.stops = self.r.val().op.stops;
+        self.checked5.d.next.kill =
+            self.r.val().op.valid & self.r.val().op.kill & self.r.val().exists;
+        self.checked5.d.next.psns =
+            self.psns4.q.val() + bit_cast::<24, 1>(self.ragged4.q.val().into());
+        self.checked5.d.next.job_limit =
+            self.jobs_done.rd_data.val() + bit_cast::<6, 5>(self.c4.q.val().max_reads);
+        self.checked5.d.next.pmtu = self.c4.q.val().pmtu;
         self.checked5.d.next.qp = self.r.val().meta.dqpn.get_bits::<14>(0);
         self.checked5.d.next.meta = self.r.val().meta;
         self.checked5.d.next.class = self.r.val().class;
@@ -373,6 +472,11 @@ impl Logic for RxFront {
             self.taken.val() & self.r.val().kind.response & !self.r.val().kind.ack;
         self.checked5.d.next.invalid = self.r.val().wrong;
         if self.r.val().class.write & !self.c4.q.val().remote_write {
+            self.checked5.d.next.invalid = true;
+        }
+        if (self.r.val().class.read & !self.c4.q.val().remote_read)
+            | (self.r.val().class.atomic & !self.c4.q.val().remote_atomic)
+        {
             self.checked5.d.next.invalid = true;
         }
         if self.r.val().class.ends & !self.fits4.q.val() {

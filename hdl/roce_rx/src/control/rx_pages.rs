@@ -167,12 +167,15 @@ impl Logic for RxPages {
         self.waiting1.d.next.packet = self.packet_in.val();
         self.waiting1.d.next.placed = self.placed_in.val();
         self.waiting1.d.next.placed.denied = !self.mr_answer.val().ok;
+        self.waiting1.d.next.placed.paged = self.mr_answer.val().paged;
+        self.waiting1.d.next.placed.epoch = self.mr_answer.val().epoch;
         self.wanted1.d.next = self.packet_in.val().accept
             & self.mr_answer.val().ok
             & self.mr_answer.val().paged
             & !self.placed_in.val().bad_wqe
             & !self.placed_in.val().too_long;
-        self.some1.d.next = self.packet_in.val().len.any();
+        // A READ's pages are looked up when it is answered; an atomic's word lies in one page.
+        self.some1.d.next = self.packet_in.val().len.any() | self.packet_in.val().class.atomic;
         self.epoch1.d.next = self.mr_answer.val().epoch;
         self.span1.d.next = self.packet_in.val().len
             + bit_cast::<13, 12>(self.placed_in.val().addr.get_bits::<12>(0));
@@ -186,8 +189,9 @@ impl Logic for RxPages {
         self.epoch2.d.next = self.epoch1.q.val();
 
         // A packet in one cycle, its second page in the next.
-        self.real.next =
-            self.waiting2.q.val().packet.packet | self.waiting2.q.val().packet.reconfig;
+        self.real.next = self.waiting2.q.val().packet.packet
+            | self.waiting2.q.val().packet.reconfig
+            | self.waiting2.q.val().packet.kill;
         self.waiting.input.valid.next = self.real.val();
         self.waiting.input.data.next = self.waiting2.q.val();
         self.second3.d.next = self.real.val() & self.waiting2.q.val().crosses;

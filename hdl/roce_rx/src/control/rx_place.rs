@@ -20,6 +20,8 @@ const UNREAD_BIT: usize = SharedWqe::UNREAD_BIT as usize;
 
 const LOCAL_WRITE: u64 = Access::LOCAL_WRITE.bits() as u64;
 const REMOTE_WRITE: u64 = Access::REMOTE_WRITE.bits() as u64;
+const REMOTE_READ: u64 = Access::REMOTE_READ.bits() as u64;
+const REMOTE_ATOMIC: u64 = Access::REMOTE_ATOMIC.bits() as u64;
 
 /// A receive WQE as a message keeps it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
@@ -37,7 +39,7 @@ struct Kept {
 
 /// Reads the receive WQE of a SEND, forms the host address, and asks whether the access is allowed: a WRITE's first
 /// packet for the whole RETH range, every later packet for its own bytes (the region may have gone meanwhile),
-/// a SEND packet for its bytes of the receive buffer. Free running.
+/// a SEND packet for its bytes of the receive buffer, a READ or atomic, duplicates too, for all that it reads. Free running.
 ///
 /// The WQE is read by the packet that takes it and kept with its QP for the rest of the message, so its place in the cache is free at once: however
 /// long a message takes, it holds up no other QP of an SRQ.
@@ -215,10 +217,16 @@ impl Logic for RxPlace {
             self.check6.d.next.key = self.d5.q.val().rkey;
             self.check6.d.next.va = self.write_addr5.q.val();
             self.check6.d.next.access = REMOTE_WRITE.into();
+            if self.d5.q.val().class.read {
+                self.check6.d.next.access = REMOTE_READ.into();
+            }
+            if self.d5.q.val().class.atomic {
+                self.check6.d.next.access = REMOTE_ATOMIC.into();
+            }
             self.placed6.d.next.addr = self.write_addr5.q.val();
         }
         self.check6.d.next.len = 0.into();
-        if self.d5.q.val().accept {
+        if self.d5.q.val().accept | self.d5.q.val().replay {
             self.check6.d.next.len = self.d5.q.val().check_len;
         }
         self.mr_check.next = self.check6.q.val();

@@ -4,7 +4,7 @@ use crate::control::packet::{Decided, ErrorMark, Flush, Placed};
 use crate::events::ControlEvents;
 use ferroce_abi::cqe::{flags, Status, WcOpcode};
 use ferroce_emit::prelude::*;
-use ferroce_rtl::desc::rx::{AckInfo, AckJob, Verdict};
+use ferroce_rtl::desc::rx::{AckInfo, Answer, Verdict};
 use ferroce_rtl::desc::tx::Consumed;
 use ferroce_rtl::rmw_ram::RmwRam;
 
@@ -44,6 +44,8 @@ struct Life {
     holds: Bit,
     /// It was moved to the error state.
     stopped: Bit,
+    /// Restarts so far.
+    number: Bits<8>,
 }
 
 /// What became of a packet.
@@ -55,10 +57,14 @@ struct Outcome {
     bad: Bit,
     /// Came for a QP in error.
     late: Bit,
-    /// A WRITE, which has no receive WQE to report a failure with.
-    write: Bit,
-    /// Failed for want of rights (WRITE).
+    /// No SEND: it has no receive WQE to report a failure with.
+    remote: Bit,
+    /// Failed for want of rights (WRITE, READ, atomic).
     access: Bit,
+    /// A READ or atomic to be executed, or a duplicate of one.
+    job: Bit,
+    /// Restarts of the QP so far.
+    life: Bits<8>,
     /// Failed at a malformed receive WQE.
     wqe: Bit,
     /// Failed at the length of the receive buffer.
@@ -75,7 +81,7 @@ struct Outcome {
 
 /// Keeps one error mark a QP in a loop of one cycle: the first failing packet sets it, and whatever of the same QP
 /// comes later is neither placed nor answered nor completed, until configuration restarts the QP. Every packet gets
-/// exactly one verdict, in order.
+/// exactly one verdict, in order. The transmit side sets the mark too, when the host's memory fails under an answer.
 ///
 /// A WQE that was taken from an SRQ always gets a CQE, since nobody else knows who has it: a packet that comes for a QP in error has its WQE flushed,
 /// and so has a QP that is stopped in the middle of a SEND. What moves the QP to the error state comes behind all its packets: the last WQE is reached (IBTA 11.6.3).
@@ -94,9 +100,9 @@ pub struct RxVerdict {
     /// `verdict` is valid.
     pub verdict_valid: Signal<Out, Bit>,
     /// Answer to be sent.
-    pub ack: Signal<Out, AckJob>,
-    /// `ack` is valid.
-    pub ack_valid: Signal<Out, Bit>,
+    pub answer: Signal<Out, Answer>,
+    /// `answer` is valid.
+    pub answer_valid: Signal<Out, Bit>,
     /// Response for the completer.
     pub response: Signal<Out, AckInfo>,
     /// `response` is valid.
@@ -121,8 +127,9 @@ pub struct RxVerdict {
     placed1: DFF<Placed>,
     o1: DFF<Outcome>,
     out_verdict: DFF<Verdict>,
-    out_ack: DFF<AckJob>,
-    out_ack_valid: DFF<Bit>,
+    out_answer: DFF<Answer>,
+    out_answer_valid: DFF<Bit>,
+    late_kill: DFF<Bit>,
     out_response: DFF<AckInfo>,
     out_response_valid: DFF<Bit>,
     out_consumed: DFF<Consumed>,
@@ -137,6 +144,7 @@ pub struct RxVerdict {
     fails: Signal<Local, Bit>,
     stops: Signal<Local, Bit>,
     live: Signal<Local, Bit>,
+    killed: Signal<Local, Bit>,
 }
 
 impl RxVerdict {
@@ -150,8 +158,8 @@ impl RxVerdict {
             placed: Signal::default(),
             verdict: Signal::default(),
             verdict_valid: Signal::default(),
-            ack: Signal::default(),
-            ack_valid: Signal::default(),
+            answer: Signal::default(),
+            answer_valid: Signal::default(),
             response: Signal::default(),
             response_valid: Signal::default(),
             consumed: Signal::default(),
@@ -168,8 +176,9 @@ impl RxVerdict {
             placed1: DFF::default(),
             o1: DFF::default(),
             out_verdict: DFF::default(),
-            out_ack: DFF::default(),
-            out_ack_valid: DFF::default(),
+            out_answer: DFF::default(),
+            out_answer_valid: DFF::default(),
+            late_kill: DFF::default(),
             out_response: DFF::default(),
             out_response_valid: DFF::default(),
             out_consumed: DFF::default(),
@@ -184,6 +193,7 @@ impl RxVerdict {
             fails: Signal::default(),
             stops: Signal::default(),
             live: Signal::default(),
+            killed: Signal::default(),
         }
     }
 }
@@ -205,8 +215,9 @@ impl Logic for RxVerdict {
             placed1,
             o1,
             out_verdict,
-            out_ack,
-            out_ack_valid,
+            out_answer,
+            out_answer_valid,
+            late_kill,
             out_response,
             out_response_valid,
             out_consumed,
@@ -228,22 +239,30 @@ impl Logic for RxVerdict {
                 | self.placed.val().too_long);
         self.fails.next = self.failed.val() | self.p.val().fatal;
         self.stops.next = self.p.val().reconfig & self.p.val().stops;
+        self.killed.next =
+            self.p.val().kill & (self.life.rd_data.val().number == self.p.val().syndrome);
         self.live.next = !self.life.rd_data.val().dead;
         self.life.rd_valid.next = true;
         self.life.rd_addr.next = bit_cast::<20, 14>(self.dead_qp.val());
         self.life.wr_addr.next = bit_cast::<20, 14>(self.p.val().qp);
-        self.life.wr_valid.next = self.p.val().accept | self.p.val().fatal | self.stops.val();
-        self.life.wr_data.next.dead = (self.life.rd_data.val().dead | self.fails.val())
+        self.life.wr_valid.next = self.p.val().accept | self.p.val().fatal | self.stops.val() | self.killed.val();
+        self.life.wr_data.next.dead = (self.life.rd_data.val().dead | self.fails.val() | self.killed.val())
             & !(self.p.val().reconfig & self.p.val().restart);
-        self.life.wr_data.next.holds = self.p.val().accept
+        // What a QP holds when it is killed stays with it until it is stopped, whatever comes meanwhile.
+        self.life.wr_data.next.holds = (self.live.val()
+            & self.p.val().accept
             & !self.failed.val()
-            & self.live.val()
             & self.p.val().class.send
-            & !self.p.val().class.ends;
+            & !self.p.val().class.ends)
+            | (self.life.rd_data.val().holds
+                & !self.stops.val()
+                & (self.killed.val() | self.life.rd_data.val().dead));
         self.life.wr_data.next.stopped = (self.life.rd_data.val().stopped | self.stops.val())
             & !(self.p.val().reconfig & self.p.val().restart);
-        self.out_mark.d.next.valid =
-            self.fails.val() | (self.p.val().reconfig & self.p.val().restart);
+        self.life.wr_data.next.number = self.life.rd_data.val().number
+            + bit_cast::<8, 1>((self.p.val().reconfig & self.p.val().restart).into());
+        self.out_mark.d.next.valid = self.fails.val()
+            | self.killed.val() | (self.p.val().reconfig & self.p.val().restart);
         self.out_mark.d.next.qp = self.p.val().qp;
         self.out_mark.d.next.failed = !self.p.val().reconfig;
         self.mark.next = self.out_mark.q.val();
@@ -260,9 +279,16 @@ impl Logic for RxVerdict {
             & self.p.val().shared
             & !self.p.val().restart
             & !self.life.rd_data.val().stopped;
-        self.o1.d.next.write = self.p.val().accept & self.p.val().class.write;
+        self.o1.d.next.remote = self.p.val().accept & !self.p.val().class.send;
         self.o1.d.next.access =
-            self.p.val().accept & self.p.val().class.write & !self.placed.val().fault;
+            self.p.val().accept & !self.p.val().class.send & !self.placed.val().fault;
+        self.o1.d.next.job = (self.p.val().accept | self.p.val().replay)
+            & (self.p.val().class.read | self.p.val().class.atomic)
+            & !self.placed.val().denied
+            & !self.placed.val().fault
+            & self.live.val();
+        self.o1.d.next.life = self.life.wr_data.val().number;
+        self.late_kill.d.next = self.killed.val() & self.live.val();
         self.o1.d.next.wqe = self.p.val().accept & self.placed.val().bad_wqe;
         self.o1.d.next.length =
             self.p.val().accept & !self.placed.val().bad_wqe & self.placed.val().too_long;
@@ -278,6 +304,7 @@ impl Logic for RxVerdict {
             self.d.val().class.ends & (self.d.val().class.send | self.d.val().class.imm);
         self.out_packet.d.next = self.d.val().packet;
         self.out_verdict.d.next.place = self.o.val().good & self.d.val().len.any();
+        self.out_verdict.d.next.fence = self.o.val().job;
         self.out_verdict.d.next.addr = self.placed1.q.val().addr;
         self.out_verdict.d.next.page2 = self.placed1.q.val().page2;
         self.out_verdict.d.next.len = self.d.val().len;
@@ -302,7 +329,7 @@ impl Logic for RxVerdict {
         self.out_verdict.d.next.status = 0.into();
         self.out_verdict.d.next.has_cqe = self.o.val().good & self.receives.val();
         // A failure is reported where there is a receive WQE to report it with.
-        if self.o.val().bad & !self.o.val().write {
+        if self.o.val().bad & !self.o.val().remote {
             self.out_verdict.d.next.has_cqe = true;
             if self.o.val().wqe {
                 self.out_verdict.d.next.status = LOC_QP_OP.into();
@@ -322,7 +349,7 @@ impl Logic for RxVerdict {
         // No one but the card knows that this WQE of an SRQ was taken.
         if self.d.val().takes
             & self.d.val().shared
-            & (self.o.val().late | (self.o.val().bad & self.o.val().write))
+            & (self.o.val().late | (self.o.val().bad & self.o.val().remote))
         {
             self.out_verdict.d.next.has_cqe = true;
             self.out_verdict.d.next.status = WR_FLUSH.into();
@@ -336,32 +363,50 @@ impl Logic for RxVerdict {
         self.flush.next = self.out_flush.q.val();
         self.flush_valid.next = self.out_flush_valid.q.val();
 
-        // Answer.
-        self.out_ack.d.next.qp = self.d.val().qp;
-        self.out_ack.d.next.psn = self.d.val().psn;
-        self.out_ack.d.next.msn = self.d.val().msn;
-        self.out_ack.d.next.syndrome = ACK.into();
-        self.out_ack_valid.d.next = !self.o.val().late
-            & ((self.o.val().good & self.d.val().ackreq)
-                | self.o.val().bad
-                | self.d.val().rnr
-                | self.d.val().gap
-                | self.d.val().again);
+        // Answer. A job that is a duplicate has its own PSN.
+        self.out_answer.d.next.qp = self.d.val().qp;
+        self.out_answer.d.next.psn = self.d.val().psn;
+        self.out_answer.d.next.msn = self.d.val().msn;
+        self.out_answer.d.next.syndrome = ACK.into();
+        self.out_answer.d.next.job = self.o.val().job;
+        self.out_answer.d.next.ack = !self.o.val().job & !self.d.val().reconfig;
+        self.out_answer.d.next.again = self.d.val().again;
+        self.out_answer.d.next.reset = self.d.val().reconfig;
+        self.out_answer.d.next.counted = self.d.val().accept;
+        self.out_answer.d.next.atomic = self.d.val().class.atomic;
+        self.out_answer.d.next.swap = self.d.val().class.swap;
+        self.out_answer.d.next.pmtu = self.d.val().pmtu;
+        self.out_answer.d.next.addr = self.placed1.q.val().addr;
+        self.out_answer.d.next.via.paged = self.placed1.q.val().paged;
+        self.out_answer.d.next.via.mr = self.placed1.q.val().mr;
+        self.out_answer.d.next.via.epoch = self.placed1.q.val().epoch;
+        self.out_answer.d.next.operand = self.d.val().operand;
+        self.out_answer.d.next.compare = self.d.val().compare;
+        self.out_answer.d.next.jobs = self.d.val().jobs;
+        self.out_answer.d.next.life = self.o.val().life;
+        self.out_answer_valid.d.next = (self.d.val().reconfig & self.d.val().restart)
+            | self.o.val().job
+            | (!self.o.val().late
+                & ((self.o.val().good & self.d.val().ackreq)
+                    | self.o.val().bad
+                    | self.d.val().rnr
+                    | self.d.val().gap
+                    | self.d.val().again));
         if self.d.val().rnr {
-            self.out_ack.d.next.syndrome = bit_cast::<8, 5>(self.d.val().min_rnr) | RNR_NAK;
+            self.out_answer.d.next.syndrome = bit_cast::<8, 5>(self.d.val().min_rnr) | RNR_NAK;
         }
         if self.d.val().gap {
-            self.out_ack.d.next.syndrome = NAK_SEQUENCE.into();
+            self.out_answer.d.next.syndrome = NAK_SEQUENCE.into();
         }
         // A page that is not there is no fault of the peer's: remote operational error.
         if self.o.val().bad {
-            self.out_ack.d.next.msn = self.d.val().msn_before;
-            self.out_ack.d.next.syndrome = NAK_OPERATIONAL.into();
+            self.out_answer.d.next.msn = self.d.val().msn_before;
+            self.out_answer.d.next.syndrome = NAK_OPERATIONAL.into();
             if self.d.val().fatal | self.o.val().length {
-                self.out_ack.d.next.syndrome = NAK_INVALID.into();
+                self.out_answer.d.next.syndrome = NAK_INVALID.into();
             }
             if self.o.val().access {
-                self.out_ack.d.next.syndrome = NAK_ACCESS.into();
+                self.out_answer.d.next.syndrome = NAK_ACCESS.into();
             }
         }
 
@@ -395,12 +440,16 @@ impl Logic for RxVerdict {
         self.out_events.d.next.no_receive_wqe = self.d.val().rnr & !self.o.val().late;
         self.out_events.d.next.requests = self.o.val().good;
         self.out_events.d.next.messages = self.o.val().good & self.d.val().class.ends;
-        self.out_events.d.next.responder_errors = self.o.val().bad;
+        self.out_events.d.next.reads = self.o.val().good & self.d.val().class.read;
+        self.out_events.d.next.atomics = self.o.val().good & self.d.val().class.atomic;
+        self.out_events.d.next.replays = self.o.val().job & self.d.val().replay;
+        // A kill is no packet, so it comes alone.
+        self.out_events.d.next.responder_errors = self.o.val().bad | self.late_kill.q.val();
 
         self.verdict.next = self.out_verdict.q.val();
         self.verdict_valid.next = self.out_packet.q.val();
-        self.ack.next = self.out_ack.q.val();
-        self.ack_valid.next = self.out_ack_valid.q.val();
+        self.answer.next = self.out_answer.q.val();
+        self.answer_valid.next = self.out_answer_valid.q.val();
         self.response.next = self.out_response.q.val();
         self.response_valid.next = self.out_response_valid.q.val();
         self.consumed.next = self.out_consumed.q.val();

@@ -11,6 +11,8 @@ pub struct MoveJob {
     pub place: Bit,
     /// A CQE follows.
     pub has_cqe: Bit,
+    /// What waits for the payload before this frame may go on.
+    pub fence: Bit,
     /// How the payload gets out of the frame.
     pub strip: StripJob,
     /// Number of the beat after the frame.
@@ -32,7 +34,7 @@ pub struct MoveJob {
 /// What a payload beat is in its DMA write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct MoveLabel {
-    /// No payload: only a CQE passes.
+    /// No payload: only a CQE or a fence passes.
     pub empty: Bit,
     /// Address of the write.
     pub addr: Bits<64>,
@@ -44,6 +46,8 @@ pub struct MoveLabel {
     pub last: Bit,
     /// The frame's CQE may go when this has gone.
     pub cqe: Bit,
+    /// A READ or atomic may go on when this has gone.
+    pub fence: Bit,
 }
 
 /// A beat for the host, or just a CQE's turn.
@@ -57,4 +61,6 @@ pub struct MovedBeat {
     pub first: Bit,
     /// The next CQE may go when this has gone.
     pub cqe: Bit,
+    /// The next READ or atomic may go on when this has gone.
+    pub fence: Bit,
 }

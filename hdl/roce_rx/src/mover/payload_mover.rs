@@ -44,6 +44,8 @@ pub struct Mover {
     pub done: Signal<Out, Bit>,
     /// A beat waits for the write arbiter or for the place of a CQE.
     pub stalled: Signal<Out, Bit>,
+    /// A verdict with `fence` was reached: all payload before it was taken from `writes`.
+    pub fenced: Signal<Out, Bit>,
     plan: MovePlan,
     strip: HeaderStrip<MoveLabel>,
     cut: MoveWrites,
@@ -69,6 +71,7 @@ impl Default for Mover {
             payload_bytes: Signal::default(),
             done: Signal::default(),
             stalled: Signal::default(),
+            fenced: Signal::default(),
             plan: MovePlan::default(),
             strip: HeaderStrip::default(),
             cut: MoveWrites::default(),
@@ -113,6 +116,7 @@ impl Logic for Mover {
         self.beat_fifo.input.data.next.empty = self.strip.side_out.val().empty;
         self.beat_fifo.input.data.next.first = self.strip.side_out.val().first;
         self.beat_fifo.input.data.next.cqe = self.strip.side_out.val().cqe;
+        self.beat_fifo.input.data.next.fence = self.strip.side_out.val().fence;
         self.beat_fifo.input.valid.next = self.strip.valid_out.val();
 
         // A beat with a CQE behind it goes when that CQE has a place. Its place and the CQE itself are there to
@@ -126,6 +130,7 @@ impl Logic for Mover {
         self.gone.next = self.may_go.val() & (self.item.val().empty | self.writes.ready.val());
         self.beat_fifo.output.ready.next = self.gone.val();
         self.stalled.next = self.beat_fifo.output.valid.val() & !self.gone.val();
+        self.fenced.next = self.gone.val() & self.item.val().fence;
         self.cqe_fifo.input.data.next = self.plan.cqes.data.val();
         self.cqe_fifo.input.valid.next = self.gone.val() & self.item.val().cqe;
         self.plan.cqes.ready.next = self.gone.val() & self.item.val().cqe;

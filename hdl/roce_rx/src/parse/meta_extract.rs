@@ -24,6 +24,13 @@ pub struct MetaExtract {
     raw_ext0: Signal<Local, Bits<32>>,
     raw_ext1: Signal<Local, Bits<32>>,
     raw_len: Signal<Local, Bits<32>>,
+    len: Signal<Local, Bits<32>>,
+    raw_low: Signal<Local, Bits<32>>,
+    raw_compare0: Signal<Local, Bits<32>>,
+    raw_compare1: Signal<Local, Bits<32>>,
+    low: Signal<Local, Bits<32>>,
+    compare0: Signal<Local, Bits<32>>,
+    compare1: Signal<Local, Bits<32>>,
     ext0: Signal<Local, Bits<32>>,
     ext1: Signal<Local, Bits<32>>,
 }
@@ -42,6 +49,9 @@ impl Logic for MetaExtract {
         self.raw_ext1.next = self.data.val().get_bits::<32>(464);
         // In the second beat.
         self.raw_len.next = self.data.val().get_bits::<32>(16);
+        self.raw_low.next = self.data.val().get_bits::<32>(48);
+        self.raw_compare0.next = self.data.val().get_bits::<32>(80);
+        self.raw_compare1.next = self.data.val().get_bits::<32>(112);
         self.ext0.next = (self.raw_ext0.val() << 24)
             | ((self.raw_ext0.val() & 0xFF00) << 8)
             | ((self.raw_ext0.val() >> 8) & 0xFF00)
@@ -50,6 +60,22 @@ impl Logic for MetaExtract {
             | ((self.raw_ext1.val() & 0xFF00) << 8)
             | ((self.raw_ext1.val() >> 8) & 0xFF00)
             | (self.raw_ext1.val() >> 24);
+        self.len.next = (self.raw_len.val() << 24)
+            | ((self.raw_len.val() & 0xFF00) << 8)
+            | ((self.raw_len.val() >> 8) & 0xFF00)
+            | (self.raw_len.val() >> 24);
+        self.low.next = (self.raw_low.val() << 24)
+            | ((self.raw_low.val() & 0xFF00) << 8)
+            | ((self.raw_low.val() >> 8) & 0xFF00)
+            | (self.raw_low.val() >> 24);
+        self.compare0.next = (self.raw_compare0.val() << 24)
+            | ((self.raw_compare0.val() & 0xFF00) << 8)
+            | ((self.raw_compare0.val() >> 8) & 0xFF00)
+            | (self.raw_compare0.val() >> 24);
+        self.compare1.next = (self.raw_compare1.val() << 24)
+            | ((self.raw_compare1.val() & 0xFF00) << 8)
+            | ((self.raw_compare1.val() >> 8) & 0xFF00)
+            | (self.raw_compare1.val() >> 24);
         if self.first.val() {
             self.fields.d.next.opcode = self.data.val().get_bits::<8>(336);
             self.fields.d.next.se = self.data.val().get_bit(351);
@@ -80,10 +106,12 @@ impl Logic for MetaExtract {
             self.fields.d.next.rkey = self.fields.q.val().rkey
                 | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(0)) << 8)
                 | bit_cast::<32, 8>(self.data.val().get_bits::<8>(8));
-            self.fields.d.next.dma_len = (self.raw_len.val() << 24)
-                | ((self.raw_len.val() & 0xFF00) << 8)
-                | ((self.raw_len.val() >> 8) & 0xFF00)
-                | (self.raw_len.val() >> 24);
+            self.fields.d.next.dma_len = self.len.val();
+            // An AtomicETH has its operands where a RETH has its length.
+            self.fields.d.next.operand =
+                (bit_cast::<64, 32>(self.len.val()) << 32) | bit_cast::<64, 32>(self.low.val());
+            self.fields.d.next.compare = (bit_cast::<64, 32>(self.compare0.val()) << 32)
+                | bit_cast::<64, 32>(self.compare1.val());
             if self.fields.q.val().opcode == 0x0B {
                 self.fields.d.next.imm = self.data.val().get_bits::<32>(48);
             }

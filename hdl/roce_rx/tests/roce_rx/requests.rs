@@ -149,7 +149,10 @@ fn duplicates_are_acknowledged_and_nothing_else() {
         &[changed, write, read],
         &[(0, ACK, 1), (0, ACK, 1)],
     );
-    assert_eq!(world.take_counters(), [(Counter::RxDuplicate, 3)]);
+    assert_eq!(
+        world.take_counters(),
+        [(Counter::RxDuplicate, 3), (Counter::RxReplays, 1)]
+    );
     assert_eq!(world.bytes_written(), written);
     assert_eq!(world.take_rx_cqes(), []);
 }

@@ -167,6 +167,8 @@ pub struct ResponderCfg {
     pub shared: Bit,
     /// That SRQ.
     pub srq: Bits<10>,
+    /// READs and atomics that may be unanswered, 0 to 16.
+    pub max_reads: Bits<5>,
 }
 
 /// The limit of an SRQ.

@@ -1,5 +1,6 @@
 //! Descriptors of the receive side.
 
+use crate::desc::pages::Via;
 use ferroce_emit::prelude::*;
 
 /// Headers of one received frame, lengths and ICRC already verified by the parser.
@@ -21,12 +22,16 @@ pub struct RxMeta {
     pub psn: Bits<24>,
     /// IPv4 source address, first wire byte in bits 31:24.
     pub src_ip: Bits<32>,
-    /// RETH virtual address.
+    /// RETH or AtomicETH virtual address.
     pub va: Bits<64>,
-    /// RETH R_Key.
+    /// RETH or AtomicETH R_Key.
     pub rkey: Bits<32>,
     /// RETH DMA length in bytes.
     pub dma_len: Bits<32>,
+    /// AtomicETH swap or add data.
+    pub operand: Bits<64>,
+    /// AtomicETH compare data.
+    pub compare: Bits<64>,
     /// ImmDt or IETH as on the wire: `imm[7:0]` is the first byte.
     pub imm: Bits<32>,
     /// AETH syndrome.
@@ -67,6 +72,68 @@ pub struct AckJob {
     pub msn: Bits<24>,
 }
 
+/// Responder to transmit side, in the order of the requests. Exactly one of `ack`, `job` and `reset` is high.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct Answer {
+    /// An ACK or NAK (opcode 0x11).
+    pub ack: Bit,
+    /// With `ack`: of a duplicate. It does not displace a NAK that waits.
+    pub again: Bit,
+    /// A READ or an atomic, which is answered with data.
+    pub job: Bit,
+    /// The responder was restarted: what is not sent yet is forgotten.
+    pub reset: Bit,
+    /// QP index.
+    pub qp: Bits<14>,
+    /// First PSN of the answer.
+    pub psn: Bits<24>,
+    /// AETH syndrome of an ACK or NAK.
+    pub syndrome: Bits<8>,
+    /// AETH MSN.
+    pub msn: Bits<24>,
+    /// With `job`: new, not a duplicate.
+    pub counted: Bit,
+    /// With `job`: an atomic; else a READ.
+    pub atomic: Bit,
+    /// With `atomic`: compare and swap; else fetch and add.
+    pub swap: Bit,
+    /// Log2 of the path MTU in bytes.
+    pub pmtu: Bits<4>,
+    /// Host address, checked against its MR. An atomic's is a bus address, a READ's may be virtual.
+    pub addr: Bits<64>,
+    /// By which region.
+    pub via: Via,
+    /// READ: bytes in bits 31:0. Atomic: swap or add data.
+    pub operand: Bits<64>,
+    /// Atomic: compare data.
+    pub compare: Bits<64>,
+    /// With `reset`: READs and atomics accepted so far, modulo 64.
+    pub jobs: Bits<6>,
+    /// With `reset`: restarts of the QP so far, modulo 256.
+    pub life: Bits<8>,
+}
+
+/// Published by the transmit side: READs and atomics of a QP that are answered, or forgotten in a restart. New ones
+/// only, modulo 64.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct AnsweredPub {
+    /// Write in this cycle.
+    pub valid: Bit,
+    /// QP index.
+    pub qp: Bits<14>,
+    /// How many so far.
+    pub jobs: Bits<6>,
+}
+
+/// Transmit side to responder: an answer could not be given, so the QP takes no more requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct Kill {
+    /// QP index.
+    pub qp: Bits<14>,
+    /// [`Answer::life`] of that answer; a restart since makes the error void.
+    pub life: Bits<8>,
+}
+
 /// One completion to be written. Its fields are those of `ferroce_abi::cqe`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct CqeJob {
@@ -101,6 +168,8 @@ pub struct Verdict {
     pub page2: Bits<52>,
     /// Bytes, 1 to 4096.
     pub len: Bits<13>,
+    /// A READ or atomic, which may begin once all payload before it is on its way to the host.
+    pub fence: Bit,
     /// Byte offset of the payload in the frame.
     pub hdr_len: Bits<7>,
     /// Beats of the frame in the packet buffer.

@@ -33,8 +33,7 @@ pub struct Rewind {
     pub halt: Bit,
 }
 
-/// One packet to be built, in wire order of its QP. Requests come from the sender, ACKs and NAKs
-/// from the responder.
+/// One packet to be built, in wire order of its QP. Requests come from the sender, answers from the responder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct TxPkt {
     /// QP index: selects the address vector.
@@ -53,6 +52,8 @@ pub struct TxPkt {
     pub has_imm: Bit,
     /// An AETH follows.
     pub has_aeth: Bit,
+    /// With `has_aeth`: an AtomicAckETH follows it, whose value is `va`.
+    pub has_value: Bit,
     /// RETH virtual address.
     pub va: Bits<64>,
     /// RETH R_Key.
@@ -69,6 +70,18 @@ pub struct TxPkt {
     pub len: Bits<13>,
     /// Host address of the payload, checked against its MR.
     pub addr: Bits<64>,
+    /// It answers a READ or an atomic; what follows is about these.
+    pub answer: Bit,
+    /// Last packet of the answer.
+    pub ends: Bit,
+    /// A NAK because the host's memory failed.
+    pub failed: Bit,
+    /// It answers a new request, not a duplicate.
+    pub counted: Bit,
+    /// There is nothing to send, only an end to be told.
+    pub silent: Bit,
+    /// `Answer::life`.
+    pub life: Bits<8>,
 }
 
 /// Retransmit table entry: one message that was begun, at `[qp][wqe mod depth]`.

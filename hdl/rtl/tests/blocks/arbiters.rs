@@ -8,7 +8,7 @@ use ferroce_rtl::beat_arb2::BeatArb2;
 use ferroce_rtl::beat_arb4::BeatArb4;
 use ferroce_rtl::desc::dma::DmaWriteBeat;
 use ferroce_rtl::dma_write_arb2::DmaWriteArb2;
-use ferroce_rtl::dma_write_arb3::DmaWriteArb3;
+use ferroce_rtl::dma_write_arb4::DmaWriteArb4;
 use ferroce_rtl::stream::{Beat, StreamIn, StreamOut};
 use rand::Rng;
 
@@ -40,7 +40,7 @@ arbiter!(Arb4<Bits<16>>, Bits<16>, in0, in1, in2, in3);
 arbiter!(BeatArb2, Beat, in0, in1);
 arbiter!(BeatArb4, Beat, in0, in1, in2, in3);
 arbiter!(DmaWriteArb2, DmaWriteBeat, in0, in1);
-arbiter!(DmaWriteArb3, DmaWriteBeat, in0, in1, in2);
+arbiter!(DmaWriteArb4, DmaWriteBeat, in0, in1, in2, in3);
 
 impl Item for DmaWriteBeat {
     fn random(random: &mut impl Rng) -> Self {
@@ -230,7 +230,7 @@ fn dma_write_arb2() {
 }
 
 #[test]
-fn dma_write_arb3() {
-    nothing_is_lost_or_mixed(|| bench!(DmaWriteArb3::default()));
-    busy_sources_take_turns(|| bench!(DmaWriteArb3::default()));
+fn dma_write_arb4() {
+    nothing_is_lost_or_mixed(|| bench!(DmaWriteArb4::default()));
+    busy_sources_take_turns(|| bench!(DmaWriteArb4::default()));
 }

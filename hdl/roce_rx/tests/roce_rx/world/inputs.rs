@@ -24,6 +24,7 @@ pub fn responder(qp: usize, psn: u32) -> ResponderCfg {
         peer_ip: u32::from_be_bytes(PEER_IP),
         shared: false,
         srq: 0,
+        max_reads: 16,
     }
 }
 

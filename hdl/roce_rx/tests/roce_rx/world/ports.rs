@@ -5,7 +5,7 @@ use super::World;
 use ferroce_roce_rx::events::RxEvents;
 use ferroce_rtl::desc::cfg::CFG_SPACING;
 use ferroce_rtl::desc::lookup::{MrCheck, WqeRead};
-use ferroce_rtl::desc::rx::{AckJob, CqeJob};
+use ferroce_rtl::desc::rx::{Answer, CqeJob};
 use ferroce_rtl::desc::tx::{CompleterPub, Consumed, Kick, Rewind};
 use ferroce_rtl::stream::Beat;
 
@@ -47,7 +47,7 @@ impl World {
         let take_write = self.chance(self.knobs.writes);
         self.sim.set("writes_ready", &take_write);
         for sink in [
-            "acks",
+            "answers",
             "rx_cqes",
             "tx_cqes",
             "rq_consumed",
@@ -82,14 +82,16 @@ impl World {
             let beat = self.sim.get("writes_data");
             self.take_write(&beat);
         }
-        if self.sim.taken("acks") {
-            let ack: AckJob = self.sim.get("acks_data");
-            self.acks.push((
-                ack.qp.to_u64() as u16,
-                ack.psn.to_u64() as u32,
-                ack.syndrome.to_u64() as u8,
-                ack.msn.to_u64() as u32,
-            ));
+        if self.sim.taken("answers") {
+            let answer: Answer = self.sim.get("answers_data");
+            if answer.ack {
+                self.acks.push((
+                    answer.qp.to_u64() as u16,
+                    answer.psn.to_u64() as u32,
+                    answer.syndrome.to_u64() as u8,
+                    answer.msn.to_u64() as u32,
+                ));
+            }
         }
         if self.sim.taken("rx_cqes") {
             let cqe: CqeJob = self.sim.get("rx_cqes_data");
@@ -140,7 +142,7 @@ impl World {
         }
         for stream in [
             "writes",
-            "acks",
+            "answers",
             "rx_cqes",
             "tx_cqes",
             "rq_consumed",

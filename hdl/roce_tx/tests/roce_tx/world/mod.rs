@@ -14,7 +14,7 @@ use ferroce_rtl::desc::dma::DmaReadReq;
 use ferroce_rtl::desc::lookup::{
     MrAnswer, MrCheck, WqeData, WqeRead, MR_CHECK_LATENCY, WQE_READ_LATENCY,
 };
-use ferroce_rtl::desc::rx::AckJob;
+use ferroce_rtl::desc::rx::Answer;
 use ferroce_rtl::desc::tx::{
     CompleterPub, Kick, LocalError, Rewind, SenderPub, SentWrite, SqConsumed,
 };
@@ -65,7 +65,7 @@ pub struct World {
     cache_kicks: Source<Kick>,
     completer_kicks: Source<Kick>,
     rewinds: Source<Rewind>,
-    acks: Source<AckJob>,
+    acks: Source<Answer>,
     published: VecDeque<CompleterPub>,
     /// Acknowledgements under way: negative time, QP, packet after the last one acknowledged.
     answers: BinaryHeap<(std::cmp::Reverse<u64>, usize, u64)>,
@@ -91,6 +91,8 @@ impl World {
             log2_qps: LOG2_QPS,
             log2_messages: LOG2_MESSAGES,
             tag_base: TAG_BASE,
+            log2_mrs: 4,
+            atomic_tag: 0xFF,
             log2_tags: LOG2_TAGS,
             log2_beats: 10,
         };
@@ -106,7 +108,7 @@ impl World {
             cache_kicks: Source::new("cache_kick"),
             completer_kicks: Source::new("completer_kick"),
             rewinds: Source::new("rewind"),
-            acks: Source::new("ack"),
+            acks: Source::new("answers"),
             published: VecDeque::new(),
             answers: BinaryHeap::new(),
             reads: vec![WqeData::default(); WQE_READ_LATENCY].into(),
@@ -148,11 +150,13 @@ impl World {
 
     /// Asks for an ACK or NAK to be sent.
     pub fn answer(&mut self, qp: usize, psn: u32, syndrome: u8, msn: u32) {
-        self.acks.items.push_back(AckJob {
+        self.acks.items.push_back(Answer {
+            ack: true,
             qp: (qp as u64).into(),
             psn: u64::from(psn).into(),
             syndrome: u64::from(syndrome).into(),
             msn: u64::from(msn).into(),
+            ..Answer::default()
         });
         let frame = self.queues[qp].conn.answer(psn, syndrome.into(), msn);
         self.expected_acks.push_back(frame);
