@@ -46,8 +46,8 @@ fn memory_that_cannot_be_read() -> Result<()> {
         };
         let behind = read(&bench, 0, ahead, good)?;
         let peer = &bench.peers[0];
-        let mut want = response(&bench, 0, peer.psn, 1, bench.image.bytes(100..140))?;
-        want.push(peer.answer(&bench.open, add24(peer.psn, 1), OPERATIONAL, 2)?);
+        let mut want = response(&bench, 0, peer.psn, peer.msn + 1, bench.image.bytes(100..140))?;
+        want.push(peer.answer(&bench.open, add24(peer.psn, 1), OPERATIONAL, peer.msn + 2)?);
         for frame in [first, bad, behind] {
             bench.open.inject_raw(frame);
         }
@@ -65,7 +65,7 @@ fn memory_that_cannot_be_read() -> Result<()> {
 #[test]
 fn a_region_that_goes_away() -> Result<()> {
     let mut bench = bench(Pmtu::B1024)?;
-    let len = 200_000;
+    let len = 1 << 20;
     let region = bench.open.pd.allocate(len, Access::ALL)?;
     region.write(0, &vec![0xAB; len])?;
     bench
@@ -83,6 +83,7 @@ fn a_region_that_goes_away() -> Result<()> {
     let peer = &bench.peers[0];
     let want = peer.answer(&bench.open, add24(psn, count as u32), ACCESS, 1)?;
     same_frames(&[nak], &[want])?;
+    bench.counted_any()?;
     renew(&mut bench, Access::ALL)?;
     bench.good(0)?;
     bench.good(1)

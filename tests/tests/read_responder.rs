@@ -212,7 +212,7 @@ fn answers_keep_the_order_of_requests() -> Result<()> {
 #[test]
 fn a_long_read_holds_up_nobody_else() -> Result<()> {
     let mut bench = bench(Pmtu::B1024)?;
-    let len = 300_000;
+    let len = 600_000;
     let long = read(&bench, 0, 0, reth(&bench.image.mr, 3, len)?)?;
     let (write, place) = bench.write_only(1, 100)?;
     let short = reth(&bench.image.mr, 77, 50)?;
@@ -224,7 +224,8 @@ fn a_long_read_holds_up_nobody_else() -> Result<()> {
     let peer = &bench.peers[1];
     let ack = peer.answer(&bench.open, peer.psn, ACK, 1)?;
     let data = response(&bench, 1, add24(peer.psn, 1), 2, bench.image.bytes(77..127))?;
-    let soon = bench.open.run(3000)?;
+    // What is in the payload buffer leaves first: 128 KiB, some 2700 cycles of the wire.
+    let soon = bench.open.run(6000)?;
     ensure!(soon.contains(&ack) && soon.contains(&data[0]), "held up");
     // What follows belongs to the long READ still.
     let rest = decoded(&bench.open.run(60_000)?)?;

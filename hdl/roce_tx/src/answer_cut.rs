@@ -112,6 +112,7 @@ impl Logic for AnswerCut {
         self.answers.input.data.next.turn = 0.into();
         self.answers.input.data.next.via = self.rest.q.val().via;
         self.answers.input.data.next.life = self.rest.q.val().life;
+        self.answers.input.data.next.inline_beats = 0.into();
         StreamOut::<Request>::link(&mut self.answer, &mut self.answers.output);
     }
 }
