@@ -15,8 +15,8 @@ use crate::platform::{Bar, DmaMemory};
 use crate::port::PortAddress;
 use ferroce_abi::cfg::{mac_bits, AsyncCfg, PortCfg, ENTRY_WORDS};
 use ferroce_abi::limits::{
-    Pmtu, AH_BITS, CQ_BITS, EQ_BITS, FIRST_QPN, MAX_READS, MR_BITS, PD_BITS, QP_BITS, RING_ALIGN, SRQ_BITS,
-    WQE_SGES,
+    Pmtu, AH_BITS, CQ_BITS, EQ_BITS, FIRST_QPN, MAX_READS, MR_BITS, PD_BITS, QP_BITS, RING_ALIGN,
+    SRQ_BITS, WQE_SGES,
 };
 use ferroce_abi::mailbox::{Command, Request};
 use ferroce_abi::regs::{self, feature, Counter};
@@ -66,6 +66,7 @@ impl Capabilities {
             }
         };
         let log_pmtu = bar.read32(regs::MAX_PMTU)?;
+        let reads = bar.read32(regs::MAX_RD_ATOMIC)?;
         Ok(Self {
             features: bar.read32(regs::FEATURES)?,
             qps: counted("NUM_QPS", regs::NUM_QPS, FIRST_QPN + 1, 1 << QP_BITS)?,
@@ -85,13 +86,16 @@ impl Capabilities {
                     value: log_pmtu,
                 })?,
             core_clock_hz: bar.read32(regs::CORE_CLOCK)?,
-            max_rd_atomic: bar.read32(regs::MAX_RD_ATOMIC)?,
-            max_dest_rd_atomic: counted(
-                "MAX_DEST_RD_ATOMIC",
-                regs::MAX_DEST_RD_ATOMIC,
-                0,
-                MAX_READS.into(),
-            )?,
+            max_rd_atomic: reads & 0xFFFF,
+            max_dest_rd_atomic: match reads >> 16 {
+                held if held <= MAX_READS.into() => held,
+                _ => {
+                    return Err(Error::Capability {
+                        register: "MAX_RD_ATOMIC",
+                        value: reads,
+                    })
+                }
+            },
         })
     }
 

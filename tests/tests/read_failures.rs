@@ -46,7 +46,13 @@ fn memory_that_cannot_be_read() -> Result<()> {
         };
         let behind = read(&bench, 0, ahead, good)?;
         let peer = &bench.peers[0];
-        let mut want = response(&bench, 0, peer.psn, peer.msn + 1, bench.image.bytes(100..140))?;
+        let mut want = response(
+            &bench,
+            0,
+            peer.psn,
+            peer.msn + 1,
+            bench.image.bytes(100..140),
+        )?;
         want.push(peer.answer(&bench.open, add24(peer.psn, 1), OPERATIONAL, peer.msn + 2)?);
         for frame in [first, bad, behind] {
             bench.open.inject_raw(frame);

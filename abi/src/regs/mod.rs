@@ -47,7 +47,8 @@ pub const MAX_SGE: u64 = 0x0024;
 pub const MAX_PMTU: u64 = 0x0028;
 /// Core clock in Hz.
 pub const CORE_CLOCK: u64 = 0x002C;
-/// READs and atomics that a QP's requester may have outstanding; 0 without them.
+/// READs and atomics of a QP: that its requester may have outstanding in bits 15:0, that its responder holds unanswered in
+/// bits 31:16; 0 without them.
 pub const MAX_RD_ATOMIC: u64 = 0x0030;
 /// Number of EQs, and of MSI-X vectors; 0 without events.
 pub const NUM_EQS: u64 = 0x0034;
@@ -273,7 +274,7 @@ pub const REGISTERS: &[Register] = &[
         MAX_RD_ATOMIC,
         32,
         Rights::Ro,
-        "outstanding READs and atomics of a QP, 0 without them",
+        "READs and atomics of a QP: outstanding of its requester in bits 15:0, held by its responder in bits 31:16; 0 without them",
     ),
     one(
         "NUM_EQS",

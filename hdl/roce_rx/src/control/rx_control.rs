@@ -13,7 +13,9 @@ use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::cfg::CfgWrite;
 use ferroce_rtl::desc::lookup::{MrAnswer, MrCheck, WqeData, WqeRead};
 use ferroce_rtl::desc::pages::{PageAnswer, PageReq};
-use ferroce_rtl::desc::rx::{AckInfo, Answer, AnsweredPub, Kill, RqPosition, RqPub, RxMeta, Verdict};
+use ferroce_rtl::desc::rx::{
+    AckInfo, Answer, AnsweredPub, Kill, RqPosition, RqPub, RxMeta, Verdict,
+};
 use ferroce_rtl::desc::tx::Consumed;
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 use ferroce_rtl::sync_fifo::SyncFifo;

@@ -245,9 +245,11 @@ impl Logic for RxVerdict {
         self.life.rd_valid.next = true;
         self.life.rd_addr.next = bit_cast::<20, 14>(self.dead_qp.val());
         self.life.wr_addr.next = bit_cast::<20, 14>(self.p.val().qp);
-        self.life.wr_valid.next = self.p.val().accept | self.p.val().fatal | self.stops.val() | self.killed.val();
-        self.life.wr_data.next.dead = (self.life.rd_data.val().dead | self.fails.val() | self.killed.val())
-            & !(self.p.val().reconfig & self.p.val().restart);
+        self.life.wr_valid.next =
+            self.p.val().accept | self.p.val().fatal | self.stops.val() | self.killed.val();
+        self.life.wr_data.next.dead =
+            (self.life.rd_data.val().dead | self.fails.val() | self.killed.val())
+                & !(self.p.val().reconfig & self.p.val().restart);
         // What a QP holds when it is killed stays with it until it is stopped, whatever comes meanwhile.
         self.life.wr_data.next.holds = (self.live.val()
             & self.p.val().accept
@@ -261,8 +263,8 @@ impl Logic for RxVerdict {
             & !(self.p.val().reconfig & self.p.val().restart);
         self.life.wr_data.next.number = self.life.rd_data.val().number
             + bit_cast::<8, 1>((self.p.val().reconfig & self.p.val().restart).into());
-        self.out_mark.d.next.valid = self.fails.val()
-            | self.killed.val() | (self.p.val().reconfig & self.p.val().restart);
+        self.out_mark.d.next.valid =
+            self.fails.val() | self.killed.val() | (self.p.val().reconfig & self.p.val().restart);
         self.out_mark.d.next.qp = self.p.val().qp;
         self.out_mark.d.next.failed = !self.p.val().reconfig;
         self.mark.next = self.out_mark.q.val();
