@@ -360,8 +360,8 @@ impl Logic for Nic {
         StreamOut::<EventJob>::join(&mut self.limits.event, &mut self.async_events.in1);
         StreamOut::<EventJob>::join(&mut self.async_events.output, &mut self.all_events.in1);
         StreamOut::<EventJob>::join(&mut self.all_events.output, &mut self.events.event);
-        self.qp_events.answered.next = self.rx.acks.valid.val() & self.tx.ack.ready.val();
-        self.qp_events.answer.next = self.rx.acks.data.val();
+        self.qp_events.answered.next = self.rx.answers.valid.val() & self.tx.answers.ready.val();
+        self.qp_events.answer.next = self.rx.answers.data.val();
         self.qp_events.completed.next = self.rx.tx_cqes.valid.val() & self.cqes.tx_job.ready.val();
         self.qp_events.completion.next = self.rx.tx_cqes.data.val();
         StreamOut::<DmaWriteBeat>::join(&mut self.events.write, &mut self.writes.in2);

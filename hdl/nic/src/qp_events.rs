@@ -8,7 +8,7 @@ use ferroce_abi::eqe::EventKind;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::arb2::Arb2;
 use ferroce_rtl::desc::cfg::{table, CfgWrite};
-use ferroce_rtl::desc::rx::{AckJob, CqeJob};
+use ferroce_rtl::desc::rx::{Answer, CqeJob};
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 use ferroce_rtl::sync_fifo::SyncFifo;
 
@@ -26,7 +26,7 @@ const REQUEST_ERROR: u64 = EventKind::QpRequestError as u64;
 const ACCESS_ERROR: u64 = EventKind::QpAccessError as u64;
 const LAST: u64 = EventKind::QpLastWqe as u64;
 
-/// Makes an event of every NAK with which a responder fails for good, and of every local QP operation error of a requester. Both come once in
+/// Makes an event of every failure of a responder, and of every local QP operation error of a requester. Both come once in
 /// a QP's life. It never holds up what it looks at: events wait by QP, and the newest of a QP replaces the one that waits. Those of a QP that is made anew or taken
 /// away are forgotten, and without an EQ for them they are dropped.
 ///
@@ -40,7 +40,7 @@ pub struct QpEvents {
     /// An answer of the responder leaves in this cycle.
     pub answered: Signal<In, Bit>,
     /// That answer.
-    pub answer: Signal<In, AckJob>,
+    pub answer: Signal<In, Answer>,
     /// A completion of the requester is made in this cycle.
     pub completed: Signal<In, Bit>,
     /// That completion.

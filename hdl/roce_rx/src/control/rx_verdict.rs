@@ -371,7 +371,8 @@ impl Logic for RxVerdict {
         self.out_answer.d.next.msn = self.d.val().msn;
         self.out_answer.d.next.syndrome = ACK.into();
         self.out_answer.d.next.job = self.o.val().job;
-        self.out_answer.d.next.ack = !self.o.val().job & !self.d.val().reconfig;
+        self.out_answer.d.next.ack =
+            !self.o.val().job & !self.d.val().reconfig & !self.late_kill.q.val();
         self.out_answer.d.next.again = self.d.val().again;
         self.out_answer.d.next.reset = self.d.val().reconfig;
         self.out_answer.d.next.counted = self.d.val().accept;
@@ -388,6 +389,7 @@ impl Logic for RxVerdict {
         self.out_answer.d.next.life = self.o.val().life;
         self.out_answer_valid.d.next = (self.d.val().reconfig & self.d.val().restart)
             | self.o.val().job
+            | self.late_kill.q.val()
             | (!self.o.val().late
                 & ((self.o.val().good & self.d.val().ackreq)
                     | self.o.val().bad
@@ -399,6 +401,10 @@ impl Logic for RxVerdict {
         }
         if self.d.val().gap {
             self.out_answer.d.next.syndrome = NAK_SEQUENCE.into();
+        }
+        // The peer was told by who killed; this goes no farther than to the QP's events.
+        if self.late_kill.q.val() {
+            self.out_answer.d.next.syndrome = NAK_OPERATIONAL.into();
         }
         // A page that is not there is no fault of the peer's: remote operational error.
         if self.o.val().bad {

@@ -72,7 +72,8 @@ pub struct AckJob {
     pub msn: Bits<24>,
 }
 
-/// Responder to transmit side, in the order of the requests. Exactly one of `ack`, `job` and `reset` is high.
+/// Responder to transmit side, in the order of the requests. One of `ack`, `job` and `reset` is high; if none, nothing is
+/// sent: the QP has failed at a [`Kill`], and `syndrome` says how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct Answer {
     /// An ACK or NAK (opcode 0x11).
