@@ -172,7 +172,7 @@ impl Responder {
         if let Some(Inside::Send { receive, .. }) = self.inside.take() {
             self.delivered.push(Delivered {
                 wr_id: receive.wr_id,
-                status: status.unwrap_or(Status::LocQpOp),
+                status: status.unwrap_or(Status::RemInvReq),
                 byte_len: 0,
                 imm: None,
                 invalidated: None,
