@@ -24,12 +24,11 @@ use wqe_fetch::WqeFetch;
 use wqe_state_loop::WqeStateLoop;
 use wqe_store::WqeStore;
 
-/// Places of the position and kick FIFOs, log2: enough that a turn of the event loop (four events, eight
-/// cycles) stalls nobody.
+/// Places of the position and kick FIFOs, log2: enough that a turn of the event loop (four events) stalls nobody.
 const SMALL_FIFO_LOG2: usize = 4;
-/// Arrivals and pushes that may be on the way from the kick FIFO's `almost_full` to its input: 7 cycles, an event
-/// every two.
-const KICKS_UNDER_WAY: usize = 5;
+/// Arrivals and pushes that may be on the way from the kick FIFO's `almost_full` to its input: 8 cycles with an arrival every two and
+/// two pushes, and two that stand in line for the state loop.
+const KICKS_UNDER_WAY: usize = 8;
 
 /// Keeps up to `2^window_log2` WQEs of each QP on chip, fetched ahead in bursts.
 ///

@@ -6,15 +6,17 @@ use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::bar::QueueBell;
 use ferroce_rtl::desc::tx::Consumed;
 use ferroce_rtl::round_robin4::RoundRobin4;
+use ferroce_rtl::skid::Skid;
 use ferroce_rtl::stream::StreamIn;
 
-/// Turns that pass without an event behind a doorbell with a push, so that its blocks are copied before another state can be seen: events
-/// are then [`PUSH_COPY_CYCLES`] and one more apart. A host can't write pushes faster than that.
-const PUSH_TURNS: u64 = (PUSH_COPY_CYCLES.div_ceil(2) - 1) as u64;
-const _: () = assert!(2 * (PUSH_TURNS as usize + 1) > PUSH_COPY_CYCLES);
+/// Cycles that pass without an event behind a doorbell with a push, so that its blocks are copied before another state can be seen. A
+/// host can't write pushes faster than that.
+const PUSH_REST: u64 = PUSH_COPY_CYCLES as u64;
+const _: () = assert!(PUSH_REST < 8, "three bits count them");
 
-/// Issues one event every two cycles, which is the length of the state loop. Configuration comes first, its writes are far
-/// apart; the others take turns, so that none starves and a doorbell flood costs no more than its share.
+/// Issues an event a cycle, but one of each QP in two cycles, which is the length of the state loop. Configuration comes first, its writes are far
+/// apart; the others take turns, so that none starves and a doorbell flood costs no more than its share. Arrivals and fetches, of which there is
+/// one for several messages, come in every other cycle, since places are kept for what they lead to.
 #[derive(LogicBlock, Module, Default)]
 pub struct WqeEvents {
     /// Clock.
@@ -38,18 +40,23 @@ pub struct WqeEvents {
     /// The event.
     pub event: Signal<Out, WqeEvent>,
     robin: RoundRobin4,
+    chosen: Skid<WqeEvent>,
     /// Every other cycle.
     turn: DFF<Bit>,
-    /// Turns that are still to pass.
-    rest: DFF<Bits<2>>,
-    /// An event may be issued.
-    may: Signal<Local, Bit>,
+    /// Cycles that are still to pass.
+    rest: DFF<Bits<3>>,
+    /// What was issued in the cycle before.
+    last: DFF<Bit>,
+    last_qp: DFF<Bits<14>>,
+    leave: Signal<Local, Bit>,
+    /// A QP may be kicked or fetched for.
+    kick_open_now: Signal<Local, Bit>,
+    fetch_open_now: Signal<Local, Bit>,
     bell_open: Signal<Local, Bit>,
     configure: DFF<Bit>,
     configure_qp: DFF<Bits<14>>,
     configure_enabled: DFF<Bit>,
-    event_valid: DFF<Bit>,
-    next: DFF<WqeEvent>,
+    next: Signal<Local, WqeEvent>,
 }
 
 impl Logic for WqeEvents {
@@ -60,68 +67,80 @@ impl Logic for WqeEvents {
             clock,
             turn,
             rest,
+            last,
+            last_qp,
             configure,
             configure_qp,
-            configure_enabled,
-            event_valid,
-            next
+            configure_enabled
         );
-        clock!(self, clock, robin);
+        clock!(self, clock, robin, chosen);
         self.turn.d.next = !self.turn.q.val();
-        self.may.next = self.turn.q.val() & !self.rest.q.val().any();
-        self.valid.next = self.event_valid.q.val();
-        self.event.next = self.next.q.val();
-        if self.turn.q.val() & self.rest.q.val().any() {
+
+        // What leaves.
+        self.leave.next = self.chosen.output.valid.val()
+            & !self.rest.q.val().any()
+            & !(self.last.q.val() & (self.last_qp.q.val() == self.chosen.output.data.val().qp));
+        self.chosen.output.ready.next = self.leave.val();
+        self.last.d.next = self.leave.val();
+        self.last_qp.d.next = self.chosen.output.data.val().qp;
+        self.valid.next = self.leave.val();
+        self.event.next = self.chosen.output.data.val();
+        if self.rest.q.val().any() {
             self.rest.d.next = self.rest.q.val() - 1;
         }
-        if self.event_valid.q.val()
-            & (self.next.q.val().kind == EventKind::Doorbell)
-            & self.next.q.val().count.any()
+        if self.leave.val()
+            & (self.chosen.output.data.val().kind == EventKind::Doorbell)
+            & self.chosen.output.data.val().count.any()
         {
-            self.rest.d.next = PUSH_TURNS.into();
+            self.rest.d.next = PUSH_REST.into();
         }
 
+        // What is next.
+        self.kick_open_now.next = self.kick_open.val() & self.turn.q.val();
+        self.fetch_open_now.next = self.fetch_open.val() & self.turn.q.val();
         self.bell_open.next = self.kick_open.val() | !self.bell.data.val().pushed.any();
         self.robin.valid.next =
-            bit_cast::<4, 1>((self.arrived.valid.val() & self.kick_open.val()).into())
+            bit_cast::<4, 1>((self.arrived.valid.val() & self.kick_open_now.val()).into())
                 | (bit_cast::<4, 1>(self.position.valid.val().into()) << 1)
                 | (bit_cast::<4, 1>((self.bell.valid.val() & self.bell_open.val()).into()) << 2)
-                | (bit_cast::<4, 1>((self.hungry.valid.val() & self.fetch_open.val()).into()) << 3);
+                | (bit_cast::<4, 1>((self.hungry.valid.val() & self.fetch_open_now.val()).into())
+                    << 3);
         self.robin.last.next = 15.into();
-        self.robin.space.next = self.may.val() & !self.configure.q.val();
-        self.arrived.ready.next = self.robin.ready.val().get_bit(0) & self.kick_open.val();
+        self.robin.space.next = self.chosen.input.ready.val() & !self.configure.q.val();
+        self.arrived.ready.next = self.robin.ready.val().get_bit(0) & self.kick_open_now.val();
         self.position.ready.next = self.robin.ready.val().get_bit(1);
         self.bell.ready.next = self.robin.ready.val().get_bit(2) & self.bell_open.val();
-        self.hungry.ready.next = self.robin.ready.val().get_bit(3) & self.fetch_open.val();
+        self.hungry.ready.next = self.robin.ready.val().get_bit(3) & self.fetch_open_now.val();
 
-        self.event_valid.d.next =
-            self.may.val() & (self.configure.q.val() | self.robin.select_valid.val());
-        self.next.d.next.index = 0.into();
-        self.next.d.next.count = self.arrived.data.val().count;
-        self.next.d.next.flag = self.arrived.data.val().err;
-        self.next.d.next.place = self.bell.data.val().place;
+        self.chosen.input.valid.next = self.configure.q.val() | self.robin.select_valid.val();
+        self.next.next = WqeEvent::default();
+        self.next.next.count = self.arrived.data.val().count;
+        self.next.next.flag = self.arrived.data.val().err;
+        self.next.next.place = self.bell.data.val().place;
         if self.configure.q.val() {
-            self.next.d.next.kind = EventKind::Configure;
-            self.next.d.next.qp = self.configure_qp.q.val();
-            self.next.d.next.flag = self.configure_enabled.q.val();
+            self.next.next.kind = EventKind::Configure;
+            self.next.next.qp = self.configure_qp.q.val();
+            self.next.next.flag = self.configure_enabled.q.val();
         } else if self.robin.select.val() == 0 {
-            self.next.d.next.kind = EventKind::Arrived;
-            self.next.d.next.qp = self.arrived.data.val().qp;
+            self.next.next.kind = EventKind::Arrived;
+            self.next.next.qp = self.arrived.data.val().qp;
         } else if self.robin.select.val() == 1 {
-            self.next.d.next.kind = EventKind::Position;
-            self.next.d.next.qp = self.position.data.val().qp;
-            self.next.d.next.index = self.position.data.val().wqe;
+            self.next.next.kind = EventKind::Position;
+            self.next.next.qp = self.position.data.val().qp;
+            self.next.next.index = self.position.data.val().wqe;
         } else if self.robin.select.val() == 2 {
-            self.next.d.next.kind = EventKind::Doorbell;
-            self.next.d.next.qp = self.bell.data.val().qp;
-            self.next.d.next.index = self.bell.data.val().producer;
-            self.next.d.next.count = bit_cast::<7, 3>(self.bell.data.val().pushed);
+            self.next.next.kind = EventKind::Doorbell;
+            self.next.next.qp = self.bell.data.val().qp;
+            self.next.next.index = self.bell.data.val().producer;
+            self.next.next.count = bit_cast::<7, 3>(self.bell.data.val().pushed);
         } else {
-            self.next.d.next.kind = EventKind::Fetch;
-            self.next.d.next.qp = self.hungry.data.val();
+            self.next.next.kind = EventKind::Fetch;
+            self.next.next.qp = self.hungry.data.val();
         }
 
-        if self.may.val() {
+        self.chosen.input.data.next = self.next.val();
+
+        if self.chosen.input.ready.val() {
             self.configure.d.next = false;
         }
         if self.ring.val().valid {

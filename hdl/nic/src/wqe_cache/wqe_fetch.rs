@@ -11,9 +11,9 @@ use ferroce_rtl::stream::{StreamIn, StreamOut};
 use ferroce_rtl::sync_fifo::SyncFifo;
 
 /// Jobs that may be on the way from the `open` that let them start to the request FIFO: 14 cycles (event, state loop,
-/// this pipeline, `open` itself), one job every two cycles at most, rounded up.
-const JOBS_UNDER_WAY: usize = 8;
-/// Places of the request FIFO, log2: the jobs under way and as many that wait for the arbiter.
+/// this pipeline, `open` itself), one job every two cycles at most, and two that stand in line for the state loop.
+const JOBS_UNDER_WAY: usize = 9;
+/// Places of the request FIFO, log2: the jobs under way and nearly as many that wait for the arbiter.
 const REQUESTS_LOG2: usize = 4;
 
 /// Tag that is left out: `ferroce_dma::tags` gives that of the RQ cache to atomics.
