@@ -66,8 +66,8 @@ impl QpBuilder {
         self
     }
 
-    /// A send request that is posted alone is stored into the card along with its doorbell, if the card takes that, so that it need not be
-    /// read. On unless switched off.
+    /// A send request that is posted alone, while fewer than four others are outstanding, is stored into the card along with its doorbell, if the card takes that, so
+    /// that it need not be read. On unless switched off.
     pub fn push(mut self, push: bool) -> Self {
         self.push = push;
         self

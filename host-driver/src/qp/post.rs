@@ -13,6 +13,9 @@ use ferroce_abi::mailbox::QpState;
 use ferroce_abi::regs::{in_page, QueueDoorbell, PUSH, RQ_DOORBELL, SQ_DOORBELL};
 use std::sync::Mutex;
 
+/// Requests outstanding from which on a push gains nothing, since the card is busy with those before, and would cost nine cycles of the BAR.
+const PUSH_BELOW: usize = 4;
+
 /// What is kept of a send WQE.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SendKept {
@@ -105,7 +108,8 @@ impl QpShared {
         }
     }
 
-    /// Posts requests until one is refused, then rings the doorbell once. With `push` a single one is stored into the card before that.
+    /// Posts requests until one is refused, then rings the doorbell once. With `push` a single one is stored into the card before that, if
+    /// few others are outstanding.
     fn post<R, T: Copy + Default, W: AsRef<[[u8; WQE_BYTES]]>>(
         &self,
         queue: &Mutex<WorkQueue<T>>,
@@ -115,13 +119,14 @@ impl QpShared {
         mut encode: impl FnMut(&R) -> Result<(W, T), Error>,
     ) -> Result<(), PostError> {
         let mut queue = lock(queue);
+        let alone = push && requests.len() == 1 && queue.outstanding() < PUSH_BELOW;
         let mut posted = 0;
         let mut single = None;
         let mut result = Ok(());
         for request in requests {
             result = encode(request).and_then(|(wqe, keep)| {
                 queue.push(wqe.as_ref(), keep)?;
-                single = (push && requests.len() == 1).then_some(wqe);
+                single = alone.then_some(wqe);
                 Ok(())
             });
             if result.is_err() {
