@@ -95,6 +95,8 @@ entry! {
         pd: u16 = 16,
         /// First PSN.
         psn: u32 = 24,
+        /// READs and atomics that may be unanswered, 0 to [`crate::limits::MAX_READS`]; with 0 they fail.
+        max_reads: u8 = 5,
     }
 }
 

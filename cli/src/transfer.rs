@@ -74,6 +74,8 @@ pub enum OpArg {
     Send,
     /// SEND with immediate
     SendImm,
+    /// RDMA READ, by the host that the bytes go to
+    Read,
 }
 
 impl From<OpArg> for Op {
@@ -83,6 +85,7 @@ impl From<OpArg> for Op {
             OpArg::WriteImm => Self::WriteImm,
             OpArg::Send => Self::Send,
             OpArg::SendImm => Self::SendImm,
+            OpArg::Read => Self::Read,
         }
     }
 }

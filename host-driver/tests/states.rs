@@ -24,6 +24,7 @@ fn rts() -> RtsAttr {
         timeout: 8,
         retry_cnt: 3,
         rnr_retry: 2,
+        max_rd_atomic: 5,
     }
 }
 
@@ -122,6 +123,7 @@ fn connecting_writes_the_tables() {
         pmtu: 10,
         pd: 1,
         psn: 0xFEDCBA,
+        max_reads: 5,
     };
     assert_eq!(SenderCfg::from_bits(ran.entry(Table::Sender)), sender);
 
@@ -311,6 +313,13 @@ fn attributes_out_of_range_are_named() {
             ..rts()
         }),
         "rnr_retry",
+    );
+    named(
+        qp.to_rts(RtsAttr {
+            max_rd_atomic: 17,
+            ..rts()
+        }),
+        "max_rd_atomic",
     );
     qp.to_rts(rts()).unwrap();
 }

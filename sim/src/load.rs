@@ -25,11 +25,19 @@ pub enum Op {
     Send,
     /// SEND with immediate.
     SendImm,
+    /// RDMA READ: the bytes come from side 1 to side 0.
+    Read,
 }
 
 impl Op {
     /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Write, Self::WriteImm, Self::Send, Self::SendImm];
+    pub const ALL: [Self; 5] = [
+        Self::Write,
+        Self::WriteImm,
+        Self::Send,
+        Self::SendImm,
+        Self::Read,
+    ];
 
     /// Name in tables.
     pub fn name(self) -> &'static str {
@@ -38,12 +46,13 @@ impl Op {
             Self::WriteImm => "WRITE_WITH_IMM",
             Self::Send => "SEND",
             Self::SendImm => "SEND_WITH_IMM",
+            Self::Read => "READ",
         }
     }
 
     /// Whether the peer must have posted a receive request.
     pub fn needs_receive(self) -> bool {
-        self != Self::Write
+        !matches!(self, Self::Write | Self::Read)
     }
 
     /// The request of message `number`.
@@ -53,6 +62,7 @@ impl Op {
             Self::WriteImm => SendOp::WriteWithImm(message.remote, number as u32),
             Self::Send => SendOp::Send,
             Self::SendImm => SendOp::SendWithImm(number as u32),
+            Self::Read => SendOp::Read(message.remote),
         }
     }
 }
@@ -62,7 +72,7 @@ impl Op {
 pub struct Message {
     /// Local memory; `None` for a message of no bytes.
     pub local: Option<Sge>,
-    /// Peer memory of a WRITE.
+    /// Peer memory of a WRITE or READ.
     pub remote: Remote,
     /// Receive buffer of a SEND.
     pub receive: Option<Sge>,
@@ -89,7 +99,7 @@ pub struct Times {
     pub posted: Vec<u64>,
     /// When the sender saw its completion.
     pub sent: Vec<u64>,
-    /// When the receiver saw its completion; empty for plain WRITEs.
+    /// When the receiver saw its completion; empty for plain WRITEs and READs.
     pub received: Vec<u64>,
     /// Core cycles that the load took.
     pub cycles: u64,

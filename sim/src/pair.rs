@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use ferroce_bridge::Library;
-use ferroce_driver::{Cq, Device, InitAttr, Mac, Pd, Pmtu, PortAddress, Qp, RtrAttr, RtsAttr};
+use ferroce_driver::{Access, Cq, Device, InitAttr, Mac, Pd, Pmtu, PortAddress, Qp, RtrAttr, RtsAttr};
 use thiserror::Error;
 
 use crate::host::Sim;
@@ -168,7 +168,11 @@ impl Pair {
                     retry_cnt: config.retry_cnt,
                     ..RtsAttr::new(psn)
                 };
-                qp.connect(InitAttr::default(), rtr, rts)?;
+                let init = InitAttr {
+                    access: Access::ALL,
+                    ..InitAttr::default()
+                };
+                qp.connect(init, rtr, rts)?;
             }
         }
         Ok(Self { sim, sides })

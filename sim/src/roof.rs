@@ -11,23 +11,25 @@ const PACKET: u64 = 62;
 const MIN_FRAME: u64 = 64;
 const RETH: u64 = 16;
 const IMM: u64 = 4;
+const AETH: u64 = 4;
 
-/// Bytes of wire time that one message takes, preambles and gaps included.
+/// Bytes of wire time that one message takes in the direction of its payload, preambles and gaps included.
 pub fn wire_bytes(op: Op, len: u64, pmtu: Pmtu) -> u64 {
     let pmtu = u64::from(pmtu.bytes());
     let packets = len.div_ceil(pmtu).max(1);
-    let reth = match op {
-        Op::Write | Op::WriteImm => RETH,
-        Op::Send | Op::SendImm => 0,
-    };
-    let imm = match op {
-        Op::WriteImm | Op::SendImm => IMM,
-        Op::Write | Op::Send => 0,
+    let (begin, end) = match op {
+        Op::Write => (RETH, 0),
+        Op::WriteImm => (RETH, IMM),
+        Op::Send => (0, 0),
+        Op::SendImm => (0, IMM),
+        // One that is first and last has one AETH.
+        Op::Read if packets == 1 => (AETH, 0),
+        Op::Read => (AETH, AETH),
     };
     (0..packets)
         .map(|k| {
-            let first = if k == 0 { reth } else { 0 };
-            let last = if k + 1 == packets { imm } else { 0 };
+            let first = if k == 0 { begin } else { 0 };
+            let last = if k + 1 == packets { end } else { 0 };
             let payload = pmtu.min(len - k * pmtu).next_multiple_of(4);
             (PACKET + first + last + payload).max(MIN_FRAME) + WIRE_OVERHEAD_BYTES
         })

@@ -75,7 +75,7 @@ pub struct Cut {
 }
 
 impl Pair {
-    /// Sends `data` from side 0 to side 1 as messages of kind `op` and compares what arrived.
+    /// Moves `data` from side 0 to side 1 as messages of kind `op`, or from side 1 to side 0 by READs, and compares what arrived.
     ///
     /// # Errors
     /// As [`Pair::run`].
@@ -89,9 +89,13 @@ impl Pair {
         let source = self.sides[0]
             .pd
             .allocate(data.len().max(1), Access::LOCAL_WRITE)?;
-        source.write(0, data)?;
-        let rights = Access::LOCAL_WRITE | Access::REMOTE_WRITE;
+        let rights = Access::LOCAL_WRITE | Access::REMOTE_WRITE | Access::REMOTE_READ;
         let target = self.sides[1].pd.allocate(data.len().max(1), rights)?;
+        let (from, to) = match op {
+            Op::Read => (&target, &source),
+            _ => (&source, &target),
+        };
+        from.write(0, data)?;
         let total = data.len() as u64;
         let count = total.div_ceil(cut.message).max(1);
         let message = |n: u64| {
@@ -110,7 +114,7 @@ impl Pair {
             message: &|n| messages[n as usize],
             progress,
         })?;
-        let arrived = target.to_vec(0..data.len())?;
+        let arrived = to.to_vec(0..data.len())?;
         let difference = arrived.iter().zip(data).position(|(a, b)| a != b);
         Ok(Self::report(op, total, cut, &times, difference))
     }
@@ -132,7 +136,7 @@ impl Pair {
     }
 }
 
-/// The message that moves `len` bytes at `offset` of one region to the same place of another.
+/// The message that moves `len` bytes at `offset` of one region to the same place of another; as a READ, the other way.
 ///
 /// # Errors
 /// They leave a region.

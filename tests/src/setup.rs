@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use ferroce_bridge::Library;
-use ferroce_driver::{InitAttr, Pmtu, RtrAttr, RtsAttr};
+use ferroce_driver::{Access, InitAttr, Pmtu, RtrAttr, RtsAttr};
 use ferroce_sim::link::LinkConfig;
 use ferroce_sim::pair::{Pair, PairConfig};
 use ferroce_sim::world::WorldConfig;
@@ -90,7 +90,11 @@ pub fn connect(pair: &Pair, index: usize, connection: &Connection) -> Result<()>
             ..RtsAttr::new(connection.psn[me])
         };
         side.qps[index].reset()?;
-        side.qps[index].connect(InitAttr::default(), rtr, rts)?;
+        let init = InitAttr {
+            access: Access::ALL,
+            ..InitAttr::default()
+        };
+        side.qps[index].connect(init, rtr, rts)?;
     }
     Ok(())
 }

@@ -73,12 +73,7 @@ impl<'a> Traffic<'a> {
         let number = self.flows.len() as u64;
         let mut flow = Flow::new(number, from, qp, self.pair);
         for message in messages {
-            flow.add(
-                *message,
-                &self.sources[from],
-                &mut self.targets[1 - from],
-                &mut self.rng,
-            )?;
+            flow.add(*message, &self.sources, &mut self.targets, &mut self.rng)?;
         }
         flow.close();
         self.flows.push(flow);
@@ -152,7 +147,7 @@ impl<'a> Traffic<'a> {
         let index = self.flow(from, completion.qpn, send)?;
         let flow = &mut self.flows[index];
         let checked = if send {
-            flow.sent(completion)
+            flow.sent(completion, &self.targets[side])
         } else {
             flow.received(completion, &self.targets[side])
         };

@@ -16,7 +16,8 @@ fn capabilities_are_those_of_the_configuration() -> Result<()> {
     let config = NicConfig::SMALL;
     let open = Open::new(&model::small()?, seed())?;
     let caps = open.device.capabilities();
-    let sending = feature::RC | feature::INLINE | feature::PUSH;
+    let sending =
+        feature::RC | feature::READ | feature::ATOMIC | feature::INLINE | feature::PUSH;
     ensure!(caps.features == sending | feature::EVENTS | feature::PAGES | feature::SRQ);
     ensure!(
         (caps.qps, caps.cqs, caps.mrs)
@@ -29,7 +30,7 @@ fn capabilities_are_those_of_the_configuration() -> Result<()> {
     ensure!(caps.wqe_window == 1 << config.sq_window_log2.min(config.rq_window_log2));
     ensure!(caps.retransmit_depth == 1 << config.retransmit_log2);
     ensure!((caps.max_sge, caps.max_pmtu) == (1, Pmtu::B4096));
-    ensure!((caps.max_rd_atomic, caps.max_dest_rd_atomic) == (0, 16));
+    ensure!((caps.max_rd_atomic, caps.max_dest_rd_atomic) == (16, 16));
     ensure!(caps.core_clock_hz == 250_000_000);
     // Both halves of a counter, and what is not there.
     let counter = Counter::Doorbells.offset();

@@ -35,6 +35,7 @@ const GUESSES: [&str; 8] = [
 /// Opcodes of the request packets of a message.
 fn opcodes(op: Op, len: usize) -> Vec<u8> {
     let base = match op {
+        Op::Read => return vec![rc::READ_REQUEST],
         Op::Write | Op::WriteImm => rc::WRITE_FIRST,
         Op::Send | Op::SendImm => rc::SEND_FIRST,
     };

@@ -11,7 +11,7 @@ use ferroce_sim::transfer::piece;
 use ferroce_sim::world::WorldConfig;
 use serde::Serialize;
 
-use crate::args::{number, size};
+use crate::args::{number, size, UsageError};
 use crate::card::for_connections;
 use crate::model;
 use crate::output::say;
@@ -133,6 +133,10 @@ fn summary(values: impl Iterator<Item = f64>) -> (f64, f64) {
 /// # Errors
 /// A tool is missing, the simulation stops, a request fails.
 pub fn run(args: &Args) -> Result<Outcome> {
+    if args.ops.contains(&OpArg::Read) {
+        let other = "READs go other ways than those that are measured here";
+        return Err(UsageError(other.to_owned()).into());
+    }
     let library = model::card(&for_connections(1), false)?;
     let world = WorldConfig {
         seed: args.seed,

@@ -174,7 +174,7 @@ fn run(
     let stride = bytes.next_multiple_of(ALIGN);
     let slots = (REGION / stride).clamp(2, MAX_SLOTS).min(count);
     let len = (plan.offset + slots * stride) as usize;
-    let (source, target) = regions(pair, len)?;
+    let (source, target) = regions(pair, len, op)?;
     let messages = (0..slots)
         .map(|slot| piece(&source, &target, plan.offset + slot * stride, bytes))
         .collect::<Result<Vec<Message>, _>>()?;
@@ -187,19 +187,29 @@ fn run(
             progress: &mut |_| {},
         })
         .with_context(|| format!("{} of {bytes} bytes", op.name()))?;
-    let (sent, arrived) = (source.to_vec(0..len)?, target.to_vec(0..len)?);
+    let (from, to) = ends(op, &source, &target);
+    let (sent, arrived) = (from.to_vec(0..len)?, to.to_vec(0..len)?);
     let identical = expected(&sent, plan.offset, stride, bytes) == arrived;
     Ok((times, identical))
 }
 
-/// Random bytes at the sender, zeros at the receiver.
-fn regions(pair: &Pair, len: usize) -> Result<(Mr, Mr)> {
+/// Where the bytes come from and go to, of the regions of side 0 and side 1.
+fn ends<'a>(op: Op, near: &'a Mr, far: &'a Mr) -> (&'a Mr, &'a Mr) {
+    match op {
+        Op::Read => (far, near),
+        _ => (near, far),
+    }
+}
+
+/// Regions of side 0 and side 1: random bytes where the messages come from, zeros where they go to.
+fn regions(pair: &Pair, len: usize, op: Op) -> Result<(Mr, Mr)> {
     let mut data = vec![0; len];
     ChaCha8Rng::seed_from_u64(len as u64).fill_bytes(&mut data);
     let source = pair.sides[0].pd.allocate(len, Access::LOCAL_WRITE)?;
-    source.write(0, &data)?;
-    let rights = Access::LOCAL_WRITE | Access::REMOTE_WRITE;
-    Ok((source, pair.sides[1].pd.allocate(len, rights)?))
+    let rights = Access::LOCAL_WRITE | Access::REMOTE_WRITE | Access::REMOTE_READ;
+    let target = pair.sides[1].pd.allocate(len, rights)?;
+    ends(op, &source, &target).0.write(0, &data)?;
+    Ok((source, target))
 }
 
 /// What the target holds afterwards: the messages, and zeros between them.

@@ -111,7 +111,7 @@ impl WqeCache {
             window_log2,
             RingCfgPort::with_behind(table::RQ, table::SRQ, 1 << qps_log2),
             tag_base,
-            WqeStore::with_queues(queues, window_log2),
+            WqeStore::receive(queues, window_log2),
         )
     }
 

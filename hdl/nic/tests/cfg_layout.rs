@@ -53,7 +53,8 @@ fn entries_and_structs_agree() {
         enabled,
         pmtu,
         pd,
-        psn
+        psn,
+        max_reads
     });
     same_layout!(CompleterCfg {
         enabled,

@@ -7,8 +7,10 @@ pub mod mover;
 pub mod packet_buffer;
 pub mod parse;
 
+mod landing_gate;
 mod roce_rx;
 
+pub use landing_gate::LandingGate;
 pub use packet_buffer::PacketBuffer;
 pub use roce_rx::{RoceRx, RxSizes};
 

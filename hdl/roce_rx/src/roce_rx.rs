@@ -3,6 +3,7 @@
 use crate::completer::Completer;
 use crate::control::RxControl;
 use crate::events::RxEvents;
+use crate::landing_gate::LandingGate;
 use crate::mover::{Mover, BEATS_BEHIND};
 use crate::packet_buffer::{PacketBuffer, DEFAULT_LOG2_BEATS};
 use crate::parse::RxParse;
@@ -114,6 +115,7 @@ pub struct RoceRx {
     buffer: PacketBuffer,
     control: RxControl,
     mover: Mover,
+    landings: LandingGate,
     completer: Completer,
     drains: Drain,
     out_events: DFF<RxEvents>,
@@ -162,6 +164,7 @@ impl RoceRx {
             buffer: PacketBuffer::new(sizes.log2_buffer_beats),
             control: RxControl::new(sizes.log2_qps, sizes.log2_srqs),
             mover: Mover::default(),
+            landings: LandingGate::default(),
             completer: Completer::new(sizes.log2_qps, sizes.log2_window),
             drains: Drain::new(0, BEATS_BEHIND),
             out_events: DFF::default(),
@@ -179,7 +182,7 @@ impl Logic for RoceRx {
     #[kernel]
     fn update(&mut self) {
         dff_setup!(self, clock, out_events);
-        clock!(self, clock, parse, buffer, control, mover, completer, drains);
+        clock!(self, clock, parse, buffer, control, mover, landings, completer, drains);
 
         self.parse.cfg.next = self.cfg.val();
         self.parse.frames.data.next = self.frames.data.val();
@@ -192,6 +195,8 @@ impl Logic for RoceRx {
         StreamOut::<RxMeta>::join(&mut self.buffer.packets, &mut self.control.packets);
         self.control.cfg.next = self.cfg.val();
         self.control.rq_pub.next = self.rq_pub.val();
+        self.control.sent_write.next = self.sent_write.val();
+        self.control.sender_pub.next = self.sender_pub.val();
         self.rq_read.next = self.control.wqe_read.val();
         self.control.wqe_data.next = self.rq_data.val();
         self.rq_position.next = self.control.rq_position.val();
@@ -226,7 +231,9 @@ impl Logic for RoceRx {
         StreamOut::<CqeJob>::link(&mut self.rx_cqes, &mut self.mover.cqes);
 
         self.completer.cfg.next = self.cfg.val();
-        StreamOut::<AckInfo>::join(&mut self.control.responses, &mut self.completer.responses);
+        StreamOut::<AckInfo>::join(&mut self.control.responses, &mut self.landings.responses);
+        self.landings.landed.next = self.mover.landed.val();
+        StreamOut::<AckInfo>::join(&mut self.landings.told, &mut self.completer.responses);
         self.completer.local_errors.data.next = self.local_errors.data.val();
         self.completer.local_errors.valid.next = self.local_errors.valid.val();
         self.local_errors.ready.next = self.completer.local_errors.ready.val();

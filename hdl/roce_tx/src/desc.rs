@@ -5,8 +5,8 @@ use ferroce_rtl::desc::pages::Via;
 use ferroce_rtl::desc::tx::TxPkt;
 use ferroce_rtl::header::InsertPlan;
 
-/// Longest header of a frame in bytes: Ethernet 14, IPv4 20, UDP 8, BTH 12, RETH 16, ImmDt 4. (AETH and AtomicAckETH have 12.)
-pub const MAX_HDR_BYTES: usize = 74;
+/// Longest header of a frame in bytes: Ethernet 14, IPv4 20, UDP 8, BTH 12, AtomicETH 28. (RETH and ImmDt have 20, AETH and AtomicAckETH 12.)
+pub const MAX_HDR_BYTES: usize = 82;
 /// Bits of a frame's longest header.
 pub const HDR_BITS: usize = MAX_HDR_BYTES * 8;
 
@@ -82,7 +82,7 @@ pub struct FetchJob {
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct TxHdr {
     /// Header bytes in wire order: byte `k` is `hdr[8k+7:8k]`; zero after the header.
-    pub hdr: Bits<592>,
+    pub hdr: Bits<656>,
     /// The plan.
     pub plan: InsertPlan,
 }

@@ -90,7 +90,7 @@ pub struct TxHeader {
     valid_wait: Delay<Bit>,
     ipv4: TxIpv4,
     bth: TxBth,
-    bth_wait: Delay<Bits<256>>,
+    bth_wait: Delay<Bits<320>>,
     hdrs: SyncFifo<TxHdr>,
     ext: Signal<Local, Bits<7>>,
     av_entry: Signal<Local, AvCfg>,
@@ -221,6 +221,8 @@ impl Logic for TxHeader {
             self.ext.next = 20.into();
         } else if self.from.data.val().has_reth {
             self.ext.next = 16.into();
+        } else if self.from.data.val().has_atomic {
+            self.ext.next = 28.into();
         } else if self.from.data.val().has_value {
             self.ext.next = 12.into();
         } else if self.from.data.val().has_imm | self.from.data.val().has_aeth {
@@ -257,10 +259,10 @@ impl Logic for TxHeader {
 
         // All of it.
         self.hdrs.input.valid.next = self.valid_wait.data_out.val();
-        self.hdrs.input.data.next.hdr = bit_cast::<592, 336>(self.ipv4.hdr.val())
-            | (bit_cast::<592, 256>(self.bth_wait.data_out.val()) << L4_BITS as u64);
+        self.hdrs.input.data.next.hdr = bit_cast::<656, 336>(self.ipv4.hdr.val())
+            | (bit_cast::<656, 320>(self.bth_wait.data_out.val()) << L4_BITS as u64);
         self.hdrs.input.data.next.plan = self.plan_wait.data_out.val();
-        self.to.data.next.hdr = bit_cast::<1016, 592>(self.hdrs.output.data.val().hdr);
+        self.to.data.next.hdr = bit_cast::<1016, 656>(self.hdrs.output.data.val().hdr);
         self.to.data.next.plan = self.hdrs.output.data.val().plan;
         self.to.valid.next = self.hdrs.output.valid.val();
         self.hdrs.output.ready.next = self.to.ready.val();

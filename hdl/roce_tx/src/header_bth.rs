@@ -40,7 +40,16 @@ pub struct RethHdr {
     pub dma_len: Bits<32>,
 }
 
-/// The BTH, then RETH, AETH, AtomicAckETH and ImmDt as far as the packet has them. RETH and AETH never come together, ImmDt and
+/// An AtomicETH's operands, behind its address and R_Key, in wire order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct AtomicHdr {
+    /// Swap or add data.
+    pub operand: Bits<64>,
+    /// Compare data.
+    pub compare: Bits<64>,
+}
+
+/// The BTH, then RETH, AtomicETH, AETH, AtomicAckETH and ImmDt as far as the packet has them. RETH and AETH never come together, ImmDt and
 /// AETH neither.
 #[derive(LogicBlock, Module, Default)]
 pub struct TxBth {
@@ -51,21 +60,25 @@ pub struct TxBth {
     /// The peer.
     pub av: Signal<In, AvCfg>,
     /// The headers in wire order, [`BTH_LATENCY`] cycles later; zero after the last one.
-    pub hdr: Signal<Out, Bits<256>>,
+    pub hdr: Signal<Out, Bits<320>>,
     bth1: DFF<BthHdr>,
     reth1: DFF<RethHdr>,
     imm1: DFF<Bits<32>>,
     word1: DFF<Bits<32>>,
     has_reth1: DFF<Bit>,
     has_value1: DFF<Bit>,
-    hdr2: DFF<Bits<256>>,
+    has_atomic1: DFF<Bit>,
+    atomic1: DFF<AtomicHdr>,
+    hdr2: DFF<Bits<320>>,
     pad: Signal<Local, Bits<2>>,
 }
 
 impl Logic for TxBth {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(self, clock, bth1, reth1, imm1, word1, has_reth1, has_value1, hdr2);
+        dff_setup!(
+            self, clock, bth1, reth1, imm1, word1, has_reth1, has_value1, has_atomic1, atomic1, hdr2
+        );
 
         self.pad.next = bits::<2>(0) - self.pkt.val().len.get_bits::<2>(0);
         self.bth1.d.next.opcode = self.pkt.val().opcode;
@@ -98,7 +111,24 @@ impl Logic for TxBth {
             | (bit_cast::<32, 8>(self.pkt.val().dma_len.get_bits::<8>(16)) << 8)
             | (bit_cast::<32, 8>(self.pkt.val().dma_len.get_bits::<8>(8)) << 16)
             | (bit_cast::<32, 8>(self.pkt.val().dma_len.get_bits::<8>(0)) << 24);
+        self.atomic1.d.next.operand = bit_cast::<64, 8>(self.pkt.val().addr.get_bits::<8>(56))
+            | (bit_cast::<64, 8>(self.pkt.val().addr.get_bits::<8>(48)) << 8)
+            | (bit_cast::<64, 8>(self.pkt.val().addr.get_bits::<8>(40)) << 16)
+            | (bit_cast::<64, 8>(self.pkt.val().addr.get_bits::<8>(32)) << 24)
+            | (bit_cast::<64, 8>(self.pkt.val().addr.get_bits::<8>(24)) << 32)
+            | (bit_cast::<64, 8>(self.pkt.val().addr.get_bits::<8>(16)) << 40)
+            | (bit_cast::<64, 8>(self.pkt.val().addr.get_bits::<8>(8)) << 48)
+            | (bit_cast::<64, 8>(self.pkt.val().addr.get_bits::<8>(0)) << 56);
+        self.atomic1.d.next.compare = bit_cast::<64, 8>(self.pkt.val().compare.get_bits::<8>(56))
+            | (bit_cast::<64, 8>(self.pkt.val().compare.get_bits::<8>(48)) << 8)
+            | (bit_cast::<64, 8>(self.pkt.val().compare.get_bits::<8>(40)) << 16)
+            | (bit_cast::<64, 8>(self.pkt.val().compare.get_bits::<8>(32)) << 24)
+            | (bit_cast::<64, 8>(self.pkt.val().compare.get_bits::<8>(24)) << 32)
+            | (bit_cast::<64, 8>(self.pkt.val().compare.get_bits::<8>(16)) << 40)
+            | (bit_cast::<64, 8>(self.pkt.val().compare.get_bits::<8>(8)) << 48)
+            | (bit_cast::<64, 8>(self.pkt.val().compare.get_bits::<8>(0)) << 56);
         self.has_reth1.d.next = self.pkt.val().has_reth;
+        self.has_atomic1.d.next = self.pkt.val().has_atomic;
         self.has_value1.d.next = self.pkt.val().has_value;
 
         // The one four-byte header: AETH or ImmDt. The immediate is in wire order already.
@@ -115,17 +145,23 @@ impl Logic for TxBth {
                 | (bit_cast::<32, 8>(self.pkt.val().msn.get_bits::<8>(0)) << 24);
         }
 
-        self.hdr2.d.next = bit_cast::<256, 96>(self.bth1.q.val().into())
-            | (bit_cast::<256, 32>(self.word1.q.val()) << 96);
+        self.hdr2.d.next = bit_cast::<320, 96>(self.bth1.q.val().into())
+            | (bit_cast::<320, 32>(self.word1.q.val()) << 96);
         if self.has_value1.q.val() {
-            self.hdr2.d.next = bit_cast::<256, 96>(self.bth1.q.val().into())
-                | (bit_cast::<256, 32>(self.word1.q.val()) << 96)
-                | (bit_cast::<256, 64>(self.reth1.q.val().va) << 128);
+            self.hdr2.d.next = bit_cast::<320, 96>(self.bth1.q.val().into())
+                | (bit_cast::<320, 32>(self.word1.q.val()) << 96)
+                | (bit_cast::<320, 64>(self.reth1.q.val().va) << 128);
         }
         if self.has_reth1.q.val() {
-            self.hdr2.d.next = bit_cast::<256, 96>(self.bth1.q.val().into())
-                | (bit_cast::<256, 128>(self.reth1.q.val().into()) << 96)
-                | (bit_cast::<256, 32>(self.imm1.q.val()) << 224);
+            self.hdr2.d.next = bit_cast::<320, 96>(self.bth1.q.val().into())
+                | (bit_cast::<320, 128>(self.reth1.q.val().into()) << 96)
+                | (bit_cast::<320, 32>(self.imm1.q.val()) << 224);
+        }
+        if self.has_atomic1.q.val() {
+            self.hdr2.d.next = bit_cast::<320, 96>(self.bth1.q.val().into())
+                | (bit_cast::<320, 64>(self.reth1.q.val().va) << 96)
+                | (bit_cast::<320, 32>(self.reth1.q.val().rkey) << 160)
+                | (bit_cast::<320, 128>(self.atomic1.q.val().into()) << 192);
         }
         self.hdr.next = self.hdr2.q.val();
     }

@@ -5,9 +5,10 @@ use crate::send_commit::{TxSendCommit, COMMIT_LATENCY};
 use crate::send_cut::TxSendCut;
 use crate::send_desc::{SendContext, SendGate, TxChunk};
 use crate::send_front::TxSendFront;
-use crate::send_packet::{TxSendPacket, INLINE_BIT, PACKET_LATENCY};
+use crate::send_packet::{TxSendPacket, INLINE_BIT, PACKET_LATENCY, WR_JOB_BIT};
 use crate::send_state::{TxSendState, STATE_LATENCY};
 use crate::send_window::{TxSendWindow, WINDOW_LATENCY};
+use ferroce_abi::mr::Access;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
 use ferroce_rtl::desc::cfg::CfgWrite;
@@ -19,6 +20,8 @@ use ferroce_rtl::desc::tx::{
 };
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 use ferroce_rtl::sync_fifo::SyncFifo;
+
+const LOCAL_WRITE: u64 = Access::LOCAL_WRITE.bits() as u64;
 
 /// Cycles from the state to the answered MR check: one register before each look-up.
 const LOOKUPS: usize = 1 + WQE_READ_LATENCY + 1 + MR_CHECK_LATENCY;
@@ -238,8 +241,11 @@ impl Logic for TxSend {
         self.mr_check.next.va = self.wqe_reg.q.val().addr;
         self.mr_check.next.len = self.check_len.q.val();
         self.mr_check.next.pd = self.context_to_check.data_out.val().cfg.pd;
-        // Reading needs membership of the region only.
+        // Reading needs membership of the region only; what READs and atomics bring is written.
         self.mr_check.next.access = 0.into();
+        if self.wqe_reg.q.val().opcode.get_bit(WR_JOB_BIT) {
+            self.mr_check.next.access = LOCAL_WRITE.into();
+        }
         self.mr_check_valid.next = self.context_to_check.data_out.val().item.visit;
 
         self.wqe_to_plan.data_in.next = self.wqe_reg.q.val();

@@ -3,7 +3,7 @@
 use crate::send_desc::{SendContext, SendGate, SendPlan, TxChunk};
 use crate::send_state::{HighWrite, StateWrite};
 use ferroce_abi::mr::Key;
-use ferroce_abi::wqe::flags;
+use ferroce_abi::wqe::{flags, WrOpcode};
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::lookup::{MrAnswer, WqeData};
 use ferroce_rtl::desc::tx::{Kick, LocalError, SenderPub, SentWrite, SqConsumed, VisitDone};
@@ -14,6 +14,8 @@ pub const COMMIT_LATENCY: usize = 2;
 /// Completion status of a wrong key or range of an SGE (`Status::LocProt`).
 pub const LOC_PROT: u64 = 4;
 
+const WR_READ: u64 = WrOpcode::RdmaRead as u64;
+const WR_SWAP: u64 = WrOpcode::AtomicCmpAndSwp as u64;
 const SIGNALED_BIT: usize = flags::SIGNALED.trailing_zeros() as usize;
 
 /// Takes everything that is known of an item in one cycle, decides in the next, and drives all outputs from
@@ -123,7 +125,7 @@ impl Logic for TxSendCommit {
         self.real.next = self.context.val().item.visit & !self.context.val().item.bounce;
         self.ready.next = self.real.val() & self.gate.val().open & self.wqe.val().avail;
         self.bad.next = (self.plan.val().status != 0) | !self.mr.val().ok;
-        self.send1.d.next = self.ready.val() & !self.bad.val();
+        self.send1.d.next = self.ready.val() & !self.bad.val() & !self.plan.val().hold;
         self.fail1.d.next = self.ready.val() & self.bad.val();
         self.skip1.d.next = self.real.val() & self.gate.val().skip;
         self.status1.d.next = self.plan.val().status;
@@ -150,6 +152,7 @@ impl Logic for TxSendCommit {
         self.write2.d.next.cfg.enabled = self.context1.q.val().item.enabled;
         self.write2.d.next.cfg.pmtu = self.context1.q.val().item.pmtu;
         self.write2.d.next.cfg.pd = self.context1.q.val().item.pd;
+        self.write2.d.next.cfg.max_reads = self.context1.q.val().item.max_reads;
         self.write2.d.next.cfg.life = self.context1.q.val().cfg.life + 1;
         self.write2.d.next.state = self.context1.q.val().state;
         self.write2.d.next.state.halted = self.fail1.q.val();
@@ -178,12 +181,14 @@ impl Logic for TxSendCommit {
             self.high2.d.next.high.begun = 0.into();
             self.high2.d.next.high.newest_psn = self.context1.q.val().item.psn;
             self.high2.d.next.high.open = false;
+            self.high2.d.next.high.jobs = 0.into();
         }
         self.write_high.next = self.high2.q.val();
         self.publish.next.valid = self.high2.q.val().valid;
         self.publish.next.qp = self.high2.q.val().qp;
         self.publish.next.max_psn = self.high2.q.val().high.max_psn;
         self.publish.next.begun = self.high2.q.val().high.begun;
+        self.publish.next.jobs = self.high2.q.val().high.jobs;
 
         // Message and packets.
         self.sent2.d.next.valid = self.send1.q.val() & self.plan1.q.val().first;
@@ -195,27 +200,38 @@ impl Logic for TxSendCommit {
         self.sent2.d.next.signaled = self.wqe1.q.val().flags.get_bit(SIGNALED_BIT);
         self.sent2.d.next.len = self.wqe1.q.val().len;
         self.sent2.d.next.extra = self.wqe1.q.val().extra;
+        self.sent2.d.next.job = self.plan1.q.val().new_job;
+        self.sent2.d.next.number = self.context1.q.val().high.jobs.get_bits::<4>(0);
+        self.sent2.d.next.addr = self.wqe1.q.val().addr;
+        self.sent2.d.next.lkey = self.wqe1.q.val().lkey;
         self.sent.next = self.sent2.q.val();
 
         self.chunk2.d.next.qp = self.context1.q.val().item.qp;
         self.chunk2.d.next.wqe = self.context1.q.val().state.wqe;
         self.chunk2.d.next.turn = self.context1.q.val().state.turn;
         self.chunk2.d.next.life = self.context1.q.val().cfg.life;
-        self.chunk2.d.next.first = self.plan1.q.val().first;
+        self.chunk2.d.next.first = self.plan1.q.val().first | self.plan1.q.val().job;
         self.chunk2.d.next.last = self.plan1.q.val().last;
         self.chunk2.d.next.write = self.plan1.q.val().write;
+        self.chunk2.d.next.job = self.plan1.q.val().job;
+        self.chunk2.d.next.atomic = self.wqe1.q.val().opcode != WR_READ;
+        self.chunk2.d.next.swap = self.wqe1.q.val().opcode == WR_SWAP;
         self.chunk2.d.next.has_imm = self.plan1.q.val().imm;
         self.chunk2.d.next.se = self.plan1.q.val().se;
         self.chunk2.d.next.more = self.plan1.q.val().more;
         self.chunk2.d.next.pmtu = self.context1.q.val().cfg.pmtu;
         self.chunk2.d.next.number = self.context1.q.val().state.sent.get_bits::<4>(0);
         self.chunk2.d.next.psn = self.context1.q.val().state.psn;
-        self.chunk2.d.next.va = self.wqe1.q.val().va;
+        self.chunk2.d.next.va = self.plan1.q.val().va;
         self.chunk2.d.next.rkey = self.wqe1.q.val().rkey;
-        self.chunk2.d.next.dma_len = self.wqe1.q.val().len;
+        self.chunk2.d.next.dma_len = self.plan1.q.val().dma_len;
         self.chunk2.d.next.imm = self.wqe1.q.val().imm;
         self.chunk2.d.next.bytes = self.plan1.q.val().bytes;
         self.chunk2.d.next.addr = self.plan1.q.val().addr;
+        if self.plan1.q.val().job {
+            self.chunk2.d.next.addr = self.wqe1.q.val().operand;
+        }
+        self.chunk2.d.next.compare = self.wqe1.q.val().compare;
         self.chunk2.d.next.via.paged = self.mr1.q.val().paged;
         self.chunk2.d.next.via.epoch = self.mr1.q.val().epoch;
         self.chunk2.d.next.via.mr = self.wqe1.q.val().lkey.get_bits::<16>(Key::TAG_BITS);

@@ -14,10 +14,13 @@ const SEND_LAST: u64 = rc::SEND_LAST as u64;
 const SEND_ONLY: u64 = rc::SEND_ONLY as u64;
 /// RDMA WRITE opcodes are the SEND opcodes plus this; those with immediate are one above those without.
 const WRITE_OFFSET: u64 = rc::WRITE_FIRST as u64 - rc::SEND_FIRST as u64;
+const READ_REQUEST: u64 = rc::READ_REQUEST as u64;
+const CMP_SWAP: u64 = rc::CMP_SWAP as u64;
+const FETCH_ADD: u64 = rc::FETCH_ADD as u64;
 /// Of 16 packets of a message, the one of this number asks for an acknowledgement.
 const ACK_NUMBER: u64 = 15;
 
-/// A packet a cycle: first, middle, last or only; RETH on the first of an RDMA WRITE, ImmDt and solicited event on the last,
+/// A packet a cycle: first, middle, last or only, READ request or atomic; RETH on the first of an RDMA WRITE, ImmDt and solicited event on the last,
 /// AckReq on the last and every 16th.
 #[derive(LogicBlock, Module, Default)]
 pub struct TxSendCut {
@@ -82,10 +85,21 @@ impl Logic for TxSendCut {
         self.pkt.next.opcode = self.place.val()
             + self.kind.val()
             + bit_cast::<8, 1>((self.last.val() & self.rest.q.val().has_imm).into());
+        if self.rest.q.val().job {
+            self.pkt.next.opcode = READ_REQUEST.into();
+            if self.rest.q.val().atomic {
+                self.pkt.next.opcode = FETCH_ADD.into();
+                if self.rest.q.val().swap {
+                    self.pkt.next.opcode = CMP_SWAP.into();
+                }
+            }
+        }
         self.pkt.next.se = self.rest.q.val().se & self.last.val();
         self.pkt.next.ackreq = self.last.val() | (self.rest.q.val().number == ACK_NUMBER);
         self.pkt.next.psn = self.rest.q.val().psn;
-        self.pkt.next.has_reth = self.rest.q.val().write & self.first.val();
+        self.pkt.next.has_reth = (self.rest.q.val().write & self.first.val())
+            | (self.rest.q.val().job & !self.rest.q.val().atomic);
+        self.pkt.next.has_atomic = self.rest.q.val().job & self.rest.q.val().atomic;
         self.pkt.next.has_imm = self.rest.q.val().has_imm & self.last.val();
         self.pkt.next.has_aeth = false;
         self.pkt.next.va = self.rest.q.val().va;
@@ -95,6 +109,7 @@ impl Logic for TxSendCut {
         self.pkt.next.syndrome = 0.into();
         self.pkt.next.msn = 0.into();
         self.pkt.next.addr = self.rest.q.val().addr;
+        self.pkt.next.compare = self.rest.q.val().compare;
         self.pkt.next.len = self.size.val();
         if self.last.val() {
             self.pkt.next.len = self.rest.q.val().bytes;

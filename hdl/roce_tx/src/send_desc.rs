@@ -29,6 +29,8 @@ pub struct SendHigh {
     pub newest_psn: Bits<24>,
     /// That WQE's last packet has never been sent.
     pub open: Bit,
+    /// READs and atomics begun since the QP was configured, modulo 64.
+    pub jobs: Bits<6>,
 }
 
 /// What the packet stages need of a QP's configuration.
@@ -40,6 +42,8 @@ pub struct SendCfg {
     pub pmtu: Bits<4>,
     /// Protection domain.
     pub pd: Bits<16>,
+    /// READs and atomics that may be unanswered.
+    pub max_reads: Bits<5>,
     /// Configurations so far.
     pub life: Bits<8>,
 }
@@ -51,6 +55,8 @@ pub struct SendUna {
     pub psn: Bits<24>,
     /// SQ index of the oldest WQE that is not retired.
     pub wqe: Bits<16>,
+    /// READs and atomics retired since the QP was configured, modulo 64.
+    pub jobs: Bits<6>,
 }
 
 /// One item of the sender's pipeline: at most one of `visit` and `set` is high, none in an empty slot.
@@ -80,6 +86,8 @@ pub struct SendItem {
     pub pmtu: Bits<4>,
     /// New configuration.
     pub pd: Bits<16>,
+    /// New configuration.
+    pub max_reads: Bits<5>,
 }
 
 /// Everything the RAMs know of an item's QP.
@@ -120,8 +128,14 @@ pub struct SendPlan {
     pub first: Bit,
     /// It ends the message.
     pub last: Bit,
-    /// RDMA WRITE; else SEND.
+    /// RDMA WRITE; of those that are no job, else SEND.
     pub write: Bit,
+    /// A READ or atomic: one packet, and as many PSNs as its answer has packets.
+    pub job: Bit,
+    /// A READ or atomic that was never begun before.
+    pub new_job: Bit,
+    /// It must wait: for READs and atomics to end, or a READ for PSNs.
+    pub hold: Bit,
     /// With immediate.
     pub imm: Bit,
     /// The last packet is a solicited event.
@@ -130,6 +144,10 @@ pub struct SendPlan {
     pub more: Bits<4>,
     /// Payload bytes of all packets.
     pub bytes: Bits<13>,
+    /// Remote virtual address.
+    pub va: Bits<64>,
+    /// Bytes of the message from there on.
+    pub dma_len: Bits<32>,
     /// Host address of the payload, or its offset in the WQE.
     pub addr: Bits<64>,
     /// Beats of a payload that is in the WQE; 0 if it is in host memory.
@@ -161,8 +179,14 @@ pub struct TxChunk {
     pub first: Bit,
     /// It ends the message.
     pub last: Bit,
-    /// RDMA WRITE; else SEND.
+    /// RDMA WRITE; of those that are no job, else SEND.
     pub write: Bit,
+    /// A READ or atomic: one packet without payload, the first and the last.
+    pub job: Bit,
+    /// With `job`: an atomic.
+    pub atomic: Bit,
+    /// With `atomic`: compare and swap; else fetch and add.
+    pub swap: Bit,
     /// With immediate.
     pub has_imm: Bit,
     /// The last packet is a solicited event.
@@ -175,18 +199,20 @@ pub struct TxChunk {
     pub number: Bits<4>,
     /// PSN of the first packet.
     pub psn: Bits<24>,
-    /// RETH virtual address.
+    /// RETH or AtomicETH virtual address.
     pub va: Bits<64>,
-    /// RETH R_Key.
+    /// RETH or AtomicETH R_Key.
     pub rkey: Bits<32>,
-    /// Message length in bytes.
+    /// RETH length: bytes of the message, or of what is asked for again of a READ.
     pub dma_len: Bits<32>,
     /// ImmDt as on the wire.
     pub imm: Bits<32>,
     /// Payload bytes of all packets.
     pub bytes: Bits<13>,
-    /// Host address of the payload, or its offset in the WQE.
+    /// Host address of the payload, or its offset in the WQE. Atomic: swap or add data.
     pub addr: Bits<64>,
+    /// Atomic: compare data.
+    pub compare: Bits<64>,
     /// By which region it goes.
     pub via: Via,
     /// Beats of a payload that is in the WQE; 0 if it is in host memory.

@@ -17,6 +17,7 @@ const ENABLED: usize = SenderCfg::FIELDS[0].offset;
 const PMTU: usize = SenderCfg::FIELDS[1].offset;
 const PD: usize = SenderCfg::FIELDS[2].offset;
 const PSN: usize = SenderCfg::FIELDS[3].offset;
+const MAX_READS: usize = SenderCfg::FIELDS[4].offset;
 
 /// Configuration goes first, then rewinds, then visits: the first two are rare. While one of them is on its
 /// way to the state RAM, others wait, and visits of its QP bounce. Visits that are already in the pipeline are ahead of it and do
@@ -115,6 +116,7 @@ impl Logic for TxSendFront {
             self.cfg_item.d.next.enabled = self.cfg.val().data.get_bit(ENABLED);
             self.cfg_item.d.next.pmtu = self.cfg.val().data.get_bits::<4>(PMTU);
             self.cfg_item.d.next.pd = self.cfg.val().data.get_bits::<16>(PD);
+            self.cfg_item.d.next.max_reads = self.cfg.val().data.get_bits::<5>(MAX_READS);
         }
 
         if self.hold.q.val() != 0 {

@@ -101,6 +101,7 @@ impl Logic for TxSendState {
         self.una_ram.wr_addr.next = bit_cast::<20, 14>(self.una.val().qp);
         self.una_ram.wr_data.next.psn = self.una.val().una_psn;
         self.una_ram.wr_data.next.wqe = self.una.val().una_wqe;
+        self.una_ram.wr_data.next.jobs = self.una.val().jobs;
     }
 }
 

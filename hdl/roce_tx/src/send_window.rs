@@ -123,6 +123,7 @@ mod tests {
             una: SendUna {
                 wqe: (una.0 & 0xFFFF).into(),
                 psn: (una.1 & 0xFF_FFFF).into(),
+                ..SendUna::default()
             },
             high: SendHigh {
                 max_psn: (max_psn & 0xFF_FFFF).into(),

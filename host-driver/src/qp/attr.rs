@@ -104,24 +104,34 @@ pub struct RtsAttr {
     pub retry_cnt: u8,
     /// Retries after RNR NAKs, 0 to 7; 7 is for ever.
     pub rnr_retry: u8,
+    /// READs and atomics that may be unanswered, 0 to the card's [`Capabilities::max_rd_atomic`]; no more than the peer holds, which would refuse them. More of them
+    /// wait in the send queue; with 0 they fail.
+    pub max_rd_atomic: u8,
 }
 
 impl RtsAttr {
-    /// First PSN `sq_psn`, ACK timeout 67 ms, 7 retries, RNR retries for ever.
+    /// First PSN `sq_psn`, ACK timeout 67 ms, 7 retries, RNR retries for ever, 16 READs and atomics.
     pub fn new(sq_psn: u32) -> Self {
         Self {
             sq_psn,
             timeout: 14,
             retry_cnt: 7,
             rnr_retry: 7,
+            max_rd_atomic: MAX_READS,
         }
     }
 
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self, caps: &Capabilities) -> Result<(), Error> {
         check_range("sq_psn", self.sq_psn.into(), 0, (1 << PSN_BITS) - 1)?;
         check_range("timeout", self.timeout.into(), 0, 31)?;
         check_range("retry_cnt", self.retry_cnt.into(), 0, 7)?;
-        check_range("rnr_retry", self.rnr_retry.into(), 0, 7)
+        check_range("rnr_retry", self.rnr_retry.into(), 0, 7)?;
+        check_range(
+            "max_rd_atomic",
+            self.max_rd_atomic.into(),
+            0,
+            caps.max_rd_atomic.into(),
+        )
     }
 }
 
@@ -151,6 +161,7 @@ impl Config {
             pmtu: self.pmtu(),
             pd: self.pd,
             psn: self.rts.map_or(0, |rts| rts.sq_psn),
+            max_reads: self.rts.map_or(0, |rts| rts.max_rd_atomic),
         }
     }
 

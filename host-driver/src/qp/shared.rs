@@ -184,7 +184,7 @@ impl QpShared {
     }
 
     pub(super) fn to_rts(&self, attr: RtsAttr) -> Result<(), Error> {
-        attr.check()?;
+        attr.check(&self.pd.device.caps)?;
         let mut control = lock(&self.control);
         let config = Config {
             rts: Some(attr),

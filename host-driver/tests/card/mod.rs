@@ -95,7 +95,7 @@ impl TestCard {
             (regs::MAX_SGE, 1),
             (regs::MAX_PMTU, 12),
             (regs::CORE_CLOCK, 250_000_000),
-            (regs::MAX_RD_ATOMIC, 16 << 16),
+            (regs::MAX_RD_ATOMIC, 16 << 16 | 16),
         ];
         Self {
             state: Arc::new(Mutex::new(State {

@@ -362,10 +362,10 @@ impl Server {
             ..RtrAttr::new(PortAddress { mac, ip: c.ip }, c.dest_qpn, c.rq_psn)
         };
         let rts = RtsAttr {
-            sq_psn: c.sq_psn,
             timeout: c.timeout,
             retry_cnt: c.retry_cnt,
             rnr_retry: c.rnr_retry,
+            ..RtsAttr::new(c.sq_psn)
         };
         self.qp(c.qpn)?.connect(init, rtr, rts)?;
         Ok(Reply::Done)

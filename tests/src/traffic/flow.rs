@@ -24,6 +24,8 @@ struct Send {
     opcode: WcOpcode,
     len: u32,
     receives: usize,
+    /// Where the bytes of a READ are then.
+    place: Option<Range<usize>>,
 }
 
 /// A planned receive and what must come of it.
@@ -82,11 +84,18 @@ impl Flow {
     pub(super) fn add(
         &mut self,
         message: Message,
-        source: &Image,
-        target: &mut Image,
+        sources: &[Image; 2],
+        targets: &mut [Image; 2],
         rng: &mut impl Rng,
     ) -> Result<()> {
         let Message { op, len } = message;
+        // The bytes of a READ come from the peer.
+        let reads = op == Op::Read;
+        let (source, target) = if reads {
+            (&sources[1 - self.from], &mut targets[self.from])
+        } else {
+            (&sources[self.from], &mut targets[1 - self.from])
+        };
         let from = source.anywhere(len, rng);
         let data = source.bytes(from.clone()).to_vec();
         let place = target.reserve(len, rng)?;
@@ -97,6 +106,8 @@ impl Flow {
                 addr: rng.gen(),
                 rkey: rng.gen(),
             }
+        } else if reads {
+            source.mr.remote(from.start)?
         } else {
             target.mr.remote(place.start)?
         };
@@ -105,15 +116,19 @@ impl Flow {
             Op::WriteImm => (SendOp::WriteWithImm(to, imm), Some(imm)),
             Op::Send => (SendOp::Send, None),
             Op::SendImm => (SendOp::SendWithImm(imm), Some(imm)),
+            Op::Read => (SendOp::Read(to), None),
         };
         let number = self.sends.len() as u64;
         let id = self.number << 32 | number;
-        let mut wr = if len <= INLINE && rng.gen() {
+        let mut wr = if reads {
+            SendWr::new(id, op, entry(target, place.clone(), rng)?)
+        } else if len <= INLINE && rng.gen() {
             SendWr::inline(id, op, &data)?
         } else {
             SendWr::new(id, op, entry(source, from, rng)?)
         };
         wr.solicited = rng.gen_bool(0.3);
+        wr.fence = rng.gen_bool(0.1);
         // Whatever comes next, there must be room for it and for a signaled one.
         self.unsignaled += wr.places();
         wr.signaled = rng.gen_bool(0.5) || self.unsignaled + 4 > self.depth / 2;
@@ -122,16 +137,18 @@ impl Flow {
         }
         target.expect(place.start, &data);
         if message.op.needs_receive() {
-            self.receive(message, place, imm, wr.solicited, target, rng)?;
+            self.receive(message, place.clone(), imm, wr.solicited, target, rng)?;
         }
         self.sends.push(Send {
             wr,
             opcode: match message.op {
                 Op::Write | Op::WriteImm => WcOpcode::RdmaWrite,
                 Op::Send | Op::SendImm => WcOpcode::Send,
+                Op::Read => WcOpcode::RdmaRead,
             },
             len: len as u32,
             receives: self.receives.len(),
+            place: reads.then_some(place),
         });
         Ok(())
     }
@@ -233,12 +250,16 @@ impl Flow {
         Ok(())
     }
 
-    /// Checks a send completion.
-    pub(super) fn sent(&mut self, c: &Completion) -> Result<()> {
+    /// Checks a send completion, and that the bytes of READs are there with it.
+    pub(super) fn sent(&mut self, c: &Completion, target: &Image) -> Result<()> {
         let index = self
             .outstanding
             .pop_front()
             .context("no signaled send is outstanding")?;
+        let done = &self.sends[self.sent..=index];
+        for place in done.iter().filter_map(|send| send.place.clone()) {
+            target.check_range(place)?;
+        }
         self.sent = index + 1;
         let send = &self.sends[index];
         let want = Completion {

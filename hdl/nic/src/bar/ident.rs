@@ -19,6 +19,8 @@ pub fn ident(config: &NicConfig) -> Bits<IDENT_BITS> {
         (
             regs::FEATURES,
             regs::feature::RC
+                | regs::feature::READ
+                | regs::feature::ATOMIC
                 | regs::feature::INLINE
                 | regs::feature::EVENTS
                 | regs::feature::PAGES
@@ -37,8 +39,10 @@ pub fn ident(config: &NicConfig) -> Bits<IDENT_BITS> {
         (regs::MAX_SGE, 1),
         (regs::MAX_PMTU, u32::from(Pmtu::B4096.log2())),
         (regs::CORE_CLOCK, CORE_HZ),
-        // The requester has none yet.
-        (regs::MAX_RD_ATOMIC, u32::from(MAX_READS) << 16),
+        (
+            regs::MAX_RD_ATOMIC,
+            u32::from(MAX_READS) << 16 | u32::from(MAX_READS),
+        ),
         (regs::NUM_EQS, 1 << config.eqs_log2),
         (regs::NUM_SRQS, 1 << config.srqs_log2),
         (regs::NUM_AHS, 1 << config.ahs_log2),

@@ -44,6 +44,15 @@ pub struct StoredWqe {
     pub sge_len: Bits<32>,
 }
 
+/// What only an atomic has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct Operands {
+    /// Value to swap in or to add.
+    pub operand: Bits<64>,
+    /// Value to compare.
+    pub compare: Bits<64>,
+}
+
 /// WQE slots, `[qp][index mod window]`: written beat by beat (a WQE is a beat, for its address is a multiple of
 /// 64), read by index with [`ferroce_rtl::desc::lookup::WQE_READ_LATENCY`].
 ///
@@ -77,6 +86,12 @@ pub struct WqeStore {
     window_log2: Constant<Bits<20>>,
     slot_mask: Constant<Bits<20>>,
     slots: Ram<StoredWqe>,
+    /// Beside the slots; receive WQEs have none.
+    operands: Ram<Operands>,
+    operand_mask: Constant<Bits<20>>,
+    operand_data: Delay<Operands>,
+    b1_operands: DFF<Operands>,
+    b2_operands: DFF<Operands>,
     windows: Ram<WindowPub>,
     indices: Delay<Bits<16>>,
     slot_data: Delay<StoredWqe>,
@@ -114,12 +129,17 @@ impl WqeStore {
     /// `2^qps_log2` queues with a window of `2^window_log2` WQEs.
     #[must_use]
     pub fn new(qps_log2: usize, window_log2: usize) -> Self {
-        Self::with_queues(1 << qps_log2, window_log2)
+        let words = (1 << qps_log2) << window_log2;
+        Self::with_operands(1 << qps_log2, window_log2, words)
     }
 
-    /// Any number of queues, at least 2.
+    /// Any number of receive queues, at least 2. Their WQEs have no operands.
     #[must_use]
-    pub fn with_queues(queues: usize, window_log2: usize) -> Self {
+    pub fn receive(queues: usize, window_log2: usize) -> Self {
+        Self::with_operands(queues, window_log2, 2)
+    }
+
+    fn with_operands(queues: usize, window_log2: usize, operand_words: usize) -> Self {
         Self {
             clock: Signal::default(),
             burst_valid: Signal::default(),
@@ -135,6 +155,11 @@ impl WqeStore {
             window_log2: Constant::new((window_log2 as u64).into()),
             slot_mask: Constant::new(((1u64 << window_log2) - 1).into()),
             slots: Ram::with_words(queues << window_log2),
+            operands: Ram::with_words(operand_words),
+            operand_mask: Constant::new((operand_words as u64 - 1).into()),
+            operand_data: Delay::new(2),
+            b1_operands: DFF::default(),
+            b2_operands: DFF::default(),
             windows: Ram::new(queues.next_power_of_two().ilog2() as usize),
             indices: Delay::new(RAM_LATENCY),
             slot_data: Delay::new(2),
@@ -188,6 +213,8 @@ impl Logic for WqeStore {
             b1_push_index,
             b1_wqe,
             b1_block,
+            b1_operands,
+            b2_operands,
             b2_valid,
             b2_wqe,
             b2_block,
@@ -201,7 +228,18 @@ impl Logic for WqeStore {
             r4_avail,
             r4_bad
         );
-        clock!(self, clock, slots, windows, indices, slot_data, bursts, beats);
+        clock!(
+            self,
+            clock,
+            slots,
+            operands,
+            windows,
+            indices,
+            slot_data,
+            operand_data,
+            bursts,
+            beats
+        );
 
         // Beats into slots.
         self.beat.ready.next = !self.push.val().valid;
@@ -228,6 +266,10 @@ impl Logic for WqeStore {
         self.b1_wqe.d.next.addr = self.incoming.val().get_bits::<64>(SGE_ADDR * BYTE);
         self.b1_wqe.d.next.lkey = self.incoming.val().get_bits::<32>(SGE_LKEY * BYTE);
         self.b1_wqe.d.next.sge_len = self.incoming.val().get_bits::<32>(SGE_LENGTH * BYTE);
+        self.b1_operands.d.next.operand =
+            self.incoming.val().get_bits::<64>(wqe::OPERAND * BYTE);
+        self.b1_operands.d.next.compare =
+            self.incoming.val().get_bits::<64>(wqe::COMPARE * BYTE);
 
         self.bursts.wr_valid.next = self.burst_valid.val();
         self.bursts.wr_addr.next = bit_cast::<20, 5>(self.burst_tag.val());
@@ -242,6 +284,7 @@ impl Logic for WqeStore {
         }
         self.b2_valid.d.next = self.b1_valid.q.val() | self.b1_push.q.val();
         self.b2_wqe.d.next = self.b1_wqe.q.val();
+        self.b2_operands.d.next = self.b1_operands.q.val();
         self.b2_block.d.next = self.b1_block.q.val();
         self.b2_slot.d.next = (bit_cast::<20, 14>(self.bursts.rd_data.val().qp)
             << self.window_log2.val())
@@ -261,6 +304,9 @@ impl Logic for WqeStore {
         self.slots.wr_valid.next = self.b2_valid.q.val();
         self.slots.wr_addr.next = self.b2_slot.q.val();
         self.slots.wr_data.next = self.b2_wqe.q.val();
+        self.operands.wr_valid.next = self.b2_valid.q.val();
+        self.operands.wr_addr.next = self.b2_slot.q.val() & self.operand_mask.val();
+        self.operands.wr_data.next = self.b2_operands.q.val();
         self.block.next.valid = self.b2_valid.q.val();
         self.block.next.slot = self.b2_slot.q.val();
         self.block.next.data = self.b2_block.q.val();
@@ -275,6 +321,8 @@ impl Logic for WqeStore {
         self.slots.rd_addr.next = (bit_cast::<20, 14>(self.read.val().qp)
             << self.window_log2.val())
             | (bit_cast::<20, 16>(self.read.val().wqe) & self.slot_mask.val());
+        self.operands.rd_addr.next = self.slots.rd_addr.val() & self.operand_mask.val();
+        self.operand_data.data_in.next = self.operands.rd_data.val();
         self.indices.data_in.next = self.read.val().wqe;
         self.slot_data.data_in.next = self.slots.rd_data.val();
         self.r3_distance.d.next = self.windows.rd_data.val().fetched - self.indices.data_out.val();
@@ -301,6 +349,8 @@ impl Logic for WqeStore {
         self.data.next.addr = self.slot_data.data_out.val().addr;
         self.data.next.lkey = self.slot_data.data_out.val().lkey;
         self.data.next.sge_len = self.slot_data.data_out.val().sge_len;
+        self.data.next.operand = self.operand_data.data_out.val().operand;
+        self.data.next.compare = self.operand_data.data_out.val().compare;
         // No valid WQE has this opcode or so many SGEs.
         if self.r4_bad.q.val() {
             self.data.next.opcode = 0xFF.into();

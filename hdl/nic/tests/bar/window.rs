@@ -23,6 +23,8 @@ fn identification_tells_the_sizes() {
             (
                 regs::FEATURES,
                 regs::feature::RC
+                    | regs::feature::READ
+                    | regs::feature::ATOMIC
                     | regs::feature::INLINE
                     | regs::feature::EVENTS
                     | regs::feature::PAGES
@@ -37,7 +39,7 @@ fn identification_tells_the_sizes() {
             (regs::MAX_SGE, 1),
             (regs::MAX_PMTU, 12),
             (regs::CORE_CLOCK, 250_000_000),
-            (regs::MAX_RD_ATOMIC, 16 << 16),
+            (regs::MAX_RD_ATOMIC, 16 << 16 | 16),
             (regs::NUM_EQS, 2),
             (regs::NUM_SRQS, 4),
             (regs::NUM_AHS, 8),

@@ -40,5 +40,7 @@ pub fn as_read(wqe: &SqWqe) -> WqeData {
         addr: sge.addr.into(),
         lkey: u64::from(sge.lkey).into(),
         sge_len: u64::from(sge.len).into(),
+        operand: wqe.operand.into(),
+        compare: wqe.compare.into(),
     }
 }

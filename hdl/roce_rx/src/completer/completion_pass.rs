@@ -23,7 +23,7 @@ use ferroce_rtl::desc::tx::{CompleterPub, Kick, Rewind, Sent};
 /// Rules: responses outside of `[una, max)` are ignored. An ACK at `p` acknowledges through `p`, a NAK up to before
 /// `p`; one message is retired a pass. A NAK acts when all before it is retired: 0x60 goes back to `p`, once until
 /// progress or time-out; RNR halts the sender until the coded time is over, whatever else comes; 0x61 to 0x64 fail the
-/// oldest WQE. After a failure everything posted is flushed, for as long as the QP is not restarted.
+/// oldest WQE. An ACK or NAK does not acknowledge READs and atomics, only data does; when the oldest message is one and something behind it is acknowledged, the sender goes back to it. After a failure everything posted is flushed, for as long as the QP is not restarted.
 #[derive(LogicBlock, Module, Default)]
 pub struct CompletionPass {
     /// Clock.

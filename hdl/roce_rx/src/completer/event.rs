@@ -9,6 +9,8 @@ pub struct Event {
     pub kind: Bits<3>,
     /// QP index.
     pub qp: Bits<14>,
+    /// `ACK`: it is about data, see `AckInfo`.
+    pub data: Bit,
     /// `ACK`: PSN. `RESTART`: first PSN.
     pub psn: Bits<24>,
     /// `ACK`: AETH syndrome. `RESTART`: retries in bits 2:0, RNR retries in bits 5:3.

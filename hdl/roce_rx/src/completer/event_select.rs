@@ -189,6 +189,7 @@ impl Logic for EventSelect {
         } else {
             self.next.next.kind = kind::ACK.into();
             self.next.next.qp = self.responses.data.val().qp;
+            self.next.next.data = self.responses.data.val().data;
             self.next.next.psn = self.responses.data.val().psn;
             self.next.next.syndrome = self.responses.data.val().syndrome;
         }
@@ -206,6 +207,7 @@ impl Logic for EventSelect {
             & (self.cfg.val().index < self.qps.val());
         if self.is_cfg.val() {
             self.pending.d.next = true;
+            self.pending_event.d.next.data = false;
             self.pending_event.d.next.qp = self.cfg.val().index.get_bits::<14>(0);
             self.pending_event.d.next.psn = self.cfg.val().data.get_bits::<24>(PSN);
             // A restart loads both retry counters.

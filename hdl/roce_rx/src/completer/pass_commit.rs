@@ -121,6 +121,13 @@ impl Logic for PassCommit {
         }
         if self.a.val().retire {
             self.n.next.una_wqe = self.m.val().wqe_retired;
+            if self.m.val().job {
+                self.n.next.jobs = self.m.val().jobs_next;
+            }
+        }
+        if self.e.val().data {
+            self.n.next.got = self.a.val().again;
+            self.n.next.got_psn = self.m.val().una_final;
         }
         if self.a.val().progress | self.a.val().timeout | self.a.val().resume {
             self.n.next.went_back = false;
@@ -173,6 +180,7 @@ impl Logic for PassCommit {
         self.out_pub.d.next.qp = self.e.val().qp;
         self.out_pub.d.next.una_psn = self.n.val().una_psn;
         self.out_pub.d.next.una_wqe = self.n.val().una_wqe;
+        self.out_pub.d.next.jobs = self.n.val().jobs;
 
         self.out_rewind.d.next.qp = self.e.val().qp;
         self.out_rewind.d.next.wqe = self.r.val().state.una_wqe;

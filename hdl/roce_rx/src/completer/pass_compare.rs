@@ -5,6 +5,7 @@ use crate::completer::pass_data::{PassNumbers, PassRead, PassState, QpCfg};
 use ferroce_abi::cqe::WcOpcode;
 use ferroce_abi::wqe::WrOpcode;
 use ferroce_emit::prelude::*;
+use ferroce_rtl::desc::rx::BAD_DATA;
 use ferroce_rtl::desc::tx::Sent;
 
 /// RNR retry count that never runs out.
@@ -14,6 +15,12 @@ const WC_SEND: u64 = WcOpcode::Send as u64;
 const WC_WRITE: u64 = WcOpcode::RdmaWrite as u64;
 const WR_WRITE: u64 = WrOpcode::RdmaWrite as u64;
 const WR_WRITE_IMM: u64 = WrOpcode::RdmaWriteWithImm as u64;
+/// Bit of the work request opcodes of READs and atomics that those of WRITE and SEND don't have.
+const WR_JOB_BIT: usize = (WrOpcode::RdmaRead as usize).trailing_zeros() as usize;
+/// What their completion opcodes are smaller by.
+const WC_JOB: u64 = WrOpcode::RdmaRead as u64 - WcOpcode::RdmaRead as u64;
+/// Bits 7:5 of the syndrome of data that can't be taken.
+const BAD_CLASS: u64 = BAD_DATA >> 5;
 
 /// Cycles 0 to 5 of a pass, see [`crate::completer::CompletionPass`]: one subtraction, addition or comparison a stage.
 #[derive(LogicBlock, Module, Default)]
@@ -87,6 +94,8 @@ impl Logic for PassCompare {
             self.r1.d.next.is_rnr = self.code.val().get_bits::<3>(5) == 1;
             self.r1.d.next.is_sequence = self.code.val() == 0x60;
             self.r1.d.next.is_fatal = (self.code.val() >= 0x61) & (self.code.val() <= 0x64);
+            self.r1.d.next.is_bad =
+                self.event.val().data & (self.code.val().get_bits::<3>(5) == BAD_CLASS);
         }
         self.r2.d.next = self.r1.q.val();
 
@@ -118,6 +127,8 @@ impl Logic for PassCompare {
         self.n4.d.next = Default::default();
         self.n4.d.next.outstanding = self.max3.q.val() - self.r3.q.val().state.una_psn;
         self.n4.d.next.distance = self.r3.q.val().event.psn - self.r3.q.val().state.una_psn;
+        self.n4.d.next.got_distance =
+            self.r3.q.val().state.got_psn - self.r3.q.val().state.una_psn;
         self.n4.d.next.una_final = self.r3.q.val().event.psn;
         if self.r3.q.val().is_ack {
             self.n4.d.next.una_final = self.r3.q.val().event.psn + 1;
@@ -148,8 +159,9 @@ impl Logic for PassCompare {
         self.n5.d.next.first_psn = self.sent.val().first_psn;
         self.n5.d.next.signaled = self.sent.val().signaled;
         self.n5.d.next.len = self.sent.val().len;
-        self.n5.d.next.send =
-            (self.sent.val().opcode != WR_WRITE) & (self.sent.val().opcode != WR_WRITE_IMM);
+        self.n5.d.next.opcode = self.sent.val().opcode;
+        self.n5.d.next.job = self.sent.val().opcode.get_bit(WR_JOB_BIT);
+        self.n5.d.next.jobs_next = self.r4.q.val().state.jobs + 1;
         self.n5.d.next.in_range = self.n4.q.val().distance < self.n4.q.val().outstanding;
         self.n5.d.next.advance = self.n4.q.val().distance;
         if self.r4.q.val().is_ack {
@@ -162,14 +174,20 @@ impl Logic for PassCompare {
         self.r6.d.next = self.r5.q.val();
         self.n6.d.next = self.n5.q.val();
         self.n6.d.next.covered = self.n5.q.val().span < self.n5.q.val().advance;
+        self.n6.d.next.answered = self.r5.q.val().event.data
+            | (self.r5.q.val().state.got
+                & !self.n5.q.val().got_distance.get_bit(23)
+                & (self.n5.q.val().span < self.n5.q.val().got_distance));
         self.n6.d.next.exactly = self.n5.q.val().span == self.n5.q.val().distance;
         self.n6.d.next.progress = self.n5.q.val().advance != 0;
         self.n6.d.next.drained = self.n5.q.val().advance == self.n5.q.val().outstanding;
         self.n6.d.next.last_message = (self.n5.q.val().span + 1) == self.n5.q.val().outstanding;
-        if self.n5.q.val().send {
-            self.n6.d.next.opcode = WC_SEND.into();
-        } else {
+        self.n6.d.next.opcode = WC_SEND.into();
+        if (self.n5.q.val().opcode == WR_WRITE) | (self.n5.q.val().opcode == WR_WRITE_IMM) {
             self.n6.d.next.opcode = WC_WRITE.into();
+        }
+        if self.n5.q.val().job {
+            self.n6.d.next.opcode = self.n5.q.val().opcode - WC_JOB;
         }
         // Counters reload on progress.
         self.n6.d.next.retries_out = self.r5.q.val().cfg.retry_cnt == 0;

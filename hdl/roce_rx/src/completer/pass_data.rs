@@ -32,6 +32,12 @@ pub struct PassState {
     pub local_wqe: Bits<16>,
     /// Its completion status.
     pub local_status: Bits<8>,
+    /// READs and atomics retired, modulo 64.
+    pub jobs: Bits<6>,
+    /// Data has come up to `got_psn`, and its event is not through: an ACK in between may retire what it speaks for.
+    pub got: Bit,
+    /// See `got`.
+    pub got_psn: Bits<24>,
 }
 
 /// Configuration of a QP's completing half.
@@ -75,6 +81,8 @@ pub struct PassRead {
     pub is_sequence: Bit,
     /// It is a NAK 0x61 to 0x64.
     pub is_fatal: Bit,
+    /// It is data that can't be taken.
+    pub is_bad: Bit,
     /// The QP's configuration.
     pub cfg: QpCfg,
     /// The QP's state.
@@ -130,11 +138,17 @@ pub struct PassNumbers {
     pub rnr_deadline: Bits<33>,
     /// Success is to be reported.
     pub signaled: Bit,
-    /// The oldest message is no WRITE.
-    pub send: Bit,
+    /// The oldest message is a READ or atomic.
+    pub job: Bit,
+    /// Distance of the PSN up to which data is known to have come.
+    pub got_distance: Bits<24>,
+    /// The data of the oldest message, if it is a READ or atomic, has come.
+    pub answered: Bit,
+    /// READs and atomics retired if it is.
+    pub jobs_next: Bits<6>,
     /// Bytes of the oldest message.
     pub len: Bits<32>,
-    /// Its completion opcode.
+    /// Its work request opcode, and after cycle 5 its completion opcode.
     pub opcode: Bits<8>,
     /// No retry is left for a go-back of this event, after what it acknowledges.
     pub retries_out: Bit,
@@ -157,7 +171,7 @@ pub struct PassAction {
     pub status: Bits<8>,
     /// Flush one WQE.
     pub flush: Bit,
-    /// Go back after a NAK 0x60.
+    /// Go back after a NAK 0x60, or for the data of a READ or atomic that did not come.
     pub sequence: Bit,
     /// Go back after a time-out.
     pub timeout: Bit,

@@ -29,7 +29,9 @@ pub struct PassDecide {
     taken: Signal<Local, Bit>,
     retire: Signal<Local, Bit>,
     settle: Signal<Local, Bit>,
+    unanswered: Signal<Local, Bit>,
     go_back: Signal<Local, Bit>,
+    ask_again: Signal<Local, Bit>,
     time_out: Signal<Local, Bit>,
     not_ready: Signal<Local, Bit>,
     denied: Signal<Local, Bit>,
@@ -56,15 +58,28 @@ impl Logic for PassDecide {
             & (self.r.val().is_ack
                 | self.r.val().is_rnr
                 | self.r.val().is_sequence
-                | self.r.val().is_fatal);
-        self.retire.next = self.taken.val() & self.n.val().covered & !self.n.val().none_begun;
-        self.settle.next = self.taken.val() & !self.retire.val();
+                | self.r.val().is_fatal
+                | self.r.val().is_bad);
+        // A READ or atomic is done when its data has come, and no ACK can say that: its answer is lost if what is behind it is answered.
+        self.unanswered.next =
+            self.n.val().job & !self.n.val().answered & self.n.val().progress;
+        self.retire.next = self.taken.val()
+            & self.n.val().covered
+            & !self.n.val().none_begun
+            & !self.unanswered.val();
+        self.settle.next = self.taken.val()
+            & !self.unanswered.val()
+            & (!self.n.val().covered | self.n.val().none_begun);
         self.go_back.next = self.settle.val()
             & self.r.val().is_sequence
             & !self.s.val().rnr_wait
             & (self.n.val().progress | !self.s.val().went_back);
+        self.ask_again.next = self.taken.val()
+            & self.unanswered.val()
+            & !self.s.val().rnr_wait
+            & !self.s.val().went_back;
         self.not_ready.next = self.settle.val() & self.r.val().is_rnr & !self.s.val().rnr_wait;
-        self.denied.next = self.settle.val() & self.r.val().is_fatal;
+        self.denied.next = self.settle.val() & (self.r.val().is_fatal | self.r.val().is_bad);
         self.time_out.next = self.is_tick.val()
             & !self.s.val().rnr_wait
             & self.n.val().outstanding.any()
@@ -78,7 +93,7 @@ impl Logic for PassDecide {
             & self.n.val().local_hit;
         self.is_local.next = self.live.val() & (self.r.val().event.kind == kind::LOCAL);
         self.no_retries.next = (self.go_back.val() & self.n.val().retries_out)
-            | (self.time_out.val() & self.n.val().old_retries_out);
+            | ((self.time_out.val() | self.ask_again.val()) & self.n.val().old_retries_out);
         self.no_rnr_retries.next = self.not_ready.val() & self.n.val().rnr_out;
 
         self.a7.d.next.retire = self.retire.val();
@@ -87,7 +102,8 @@ impl Logic for PassDecide {
             | self.local_fail.val()
             | self.no_retries.val()
             | self.no_rnr_retries.val();
-        self.a7.d.next.sequence = self.go_back.val() & !self.no_retries.val();
+        self.a7.d.next.sequence =
+            (self.go_back.val() | self.ask_again.val()) & !self.no_retries.val();
         self.a7.d.next.timeout = self.time_out.val() & !self.no_retries.val();
         self.a7.d.next.wait = self.not_ready.val() & !self.no_rnr_retries.val();
         self.a7.d.next.resume = self.is_tick.val() & self.s.val().rnr_wait & self.n.val().expired;
@@ -125,6 +141,10 @@ impl Logic for PassDecide {
         if self.r.val().event.syndrome == 0x64 {
             self.a7.d.next.status = REM_INV_RD_REQ.into();
         }
+        if self.r.val().is_bad {
+            self.a7.d.next.status =
+                bit_cast::<8, 5>(self.r.val().event.syndrome.get_bits::<5>(0));
+        }
         if self.no_retries.val() {
             self.a7.d.next.status = RETRY_EXC.into();
         }
@@ -139,7 +159,7 @@ impl Logic for PassDecide {
         }
         self.a7.d.next.retries = self.s.val().retries;
         self.a7.d.next.rnr_retries = self.s.val().rnr_retries;
-        if self.taken.val() & (self.retire.val() | self.n.val().progress) {
+        if self.retire.val() | (self.settle.val() & self.n.val().progress) {
             self.a7.d.next.retries = self.r.val().cfg.retry_cnt;
             self.a7.d.next.rnr_retries = self.r.val().cfg.rnr_retry;
         }

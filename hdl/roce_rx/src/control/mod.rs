@@ -1,5 +1,6 @@
 //! The control pipeline of the receive side: what each packet means for its QP.
 
+mod data_match;
 mod packet;
 mod responder_loop;
 mod rq_guard;
@@ -10,7 +11,8 @@ mod rx_pages;
 mod rx_place;
 mod rx_verdict;
 
-pub use packet::{Checked, Decided, DropReason, PacketClass, Placed};
+pub use data_match::DataMatch;
+pub use packet::{Checked, DataStep, Decided, DropReason, PacketClass, Placed};
 pub use responder_loop::ResponderLoop;
 pub use rq_guard::RqGuard;
 pub use rx_control::RxControl;

@@ -65,6 +65,12 @@ pub struct Checked {
     pub request: Bit,
     /// An ACK or NAK for an existing QP.
     pub response: Bit,
+    /// Data of a READ or atomic for an existing QP.
+    pub data: Bit,
+    /// With `data`: the payload is as long as the path MTU.
+    pub full: Bit,
+    /// With `data`: the payload is no longer than the path MTU.
+    pub fits: Bit,
     /// Otherwise, why not.
     pub drop: DropReason,
     /// The request is invalid whatever the QP's progress (NAK 0x61).
@@ -89,6 +95,31 @@ pub struct Checked {
     pub pmtu: Bits<4>,
 }
 
+/// What data is to a QP's oldest READ or atomic; at most one of the first four is high.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+pub struct DataStep {
+    /// In order and right: to be placed.
+    pub lands: Bit,
+    /// The first one behind a gap.
+    pub missing: Bit,
+    /// In order and wrong.
+    pub misfit: Bit,
+    /// Nothing was asked for.
+    pub stray: Bit,
+    /// With `misfit`: completion status of the WQE.
+    pub status: Bits<8>,
+    /// The packet's PSN; without `lands` the expected one.
+    pub psn: Bits<24>,
+    /// 8 bytes of an atomic, not a READ's payload.
+    pub atomic: Bit,
+    /// Where the data of the whole READ or atomic goes.
+    pub addr: Bits<64>,
+    /// By which region.
+    pub lkey: Bits<32>,
+    /// Bytes of it before this packet.
+    pub offset: Bits<32>,
+}
+
 /// A packet after the responder's state loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct Decided {
@@ -108,6 +139,14 @@ pub struct Decided {
     pub qp: Bits<14>,
     /// ACK or NAK for the completer.
     pub response: Bit,
+    /// Data of the oldest READ or atomic, in order and right so far: to be placed.
+    pub lands: Bit,
+    /// Data is missing before this one.
+    pub missing: Bit,
+    /// Data in order and wrong; the WQE fails with `status`.
+    pub misfit: Bit,
+    /// See `misfit`.
+    pub status: Bits<8>,
     /// Dropped without an answer.
     pub drop: DropReason,
     /// In order and right so far.
@@ -134,7 +173,7 @@ pub struct Decided {
     pub ackreq: Bit,
     /// BTH solicited event.
     pub se: Bit,
-    /// PSN of the answer; of the packet itself if `response` or `replay`.
+    /// PSN of the answer; of the packet itself if `response`, `replay` or `lands`; the expected one if `missing` or `misfit`.
     pub psn: Bits<24>,
     /// MSN of the answer.
     pub msn: Bits<24>,

@@ -1,5 +1,6 @@
 //! The control pipeline as a whole.
 
+use crate::control::data_match::DataMatch;
 use crate::control::packet::Flush;
 use crate::control::responder_loop::ResponderLoop;
 use crate::control::rq_guard::RqGuard;
@@ -16,7 +17,7 @@ use ferroce_rtl::desc::pages::{PageAnswer, PageReq};
 use ferroce_rtl::desc::rx::{
     AckInfo, Answer, AnsweredPub, Kill, RqPosition, RqPub, RxMeta, Verdict,
 };
-use ferroce_rtl::desc::tx::Consumed;
+use ferroce_rtl::desc::tx::{Consumed, SenderPub, SentWrite};
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 use ferroce_rtl::sync_fifo::SyncFifo;
 
@@ -48,6 +49,10 @@ pub struct RxControl {
     pub answered: Signal<In, AnsweredPub>,
     /// QPs of which an answer failed.
     pub kills: StreamIn<Kill>,
+    /// Messages begun; of these, READs and atomics.
+    pub sent_write: Signal<In, SentWrite>,
+    /// The sender's progress.
+    pub sender_pub: Signal<In, SenderPub>,
     /// RQ WQE cache read.
     pub wqe_read: Signal<Out, WqeRead>,
     /// Its answer.
@@ -77,6 +82,7 @@ pub struct RxControl {
     guard: RqGuard,
     front: RxFront,
     progress: ResponderLoop,
+    data: DataMatch,
     place: RxPlace,
     pages: RxPages,
     judge: RxVerdict,
@@ -105,6 +111,8 @@ impl RxControl {
             packets: StreamIn::default(),
             cfg: Signal::default(),
             rq_pub: Signal::default(),
+            sent_write: Signal::default(),
+            sender_pub: Signal::default(),
             wqe_read: Signal::default(),
             wqe_data: Signal::default(),
             mr_check: Signal::default(),
@@ -123,6 +131,7 @@ impl RxControl {
             guard: RqGuard::new(log2_qps, log2_srqs),
             front: RxFront::new(log2_qps, log2_srqs),
             progress: ResponderLoop::new(log2_qps),
+            data: DataMatch::new(log2_qps),
             place: RxPlace::new(log2_qps),
             pages: RxPages::default(),
             judge: RxVerdict::new(log2_qps),
@@ -150,7 +159,7 @@ impl Logic for RxControl {
     #[kernel]
     fn update(&mut self) {
         dff_setup!(self, clock, flushed, stop);
-        clock!(self, clock, guard, front, progress, place, pages, judge);
+        clock!(self, clock, guard, front, progress, data, place, pages, judge);
         clock!(
             self,
             clock,
@@ -186,7 +195,13 @@ impl Logic for RxControl {
         self.progress.rd_queue.next = self.front.rd_queue.val();
         self.rq_position.next = self.progress.position.val();
         self.progress.checked.next = self.front.checked.val();
+        self.data.early_qp.next = self.front.early_qp.val();
+        self.data.rd_qp.next = self.front.rd_qp.val();
+        self.data.checked.next = self.front.checked.val();
+        self.data.sent_write.next = self.sent_write.val();
+        self.data.sender_pub.next = self.sender_pub.val();
         self.place.decided.next = self.progress.decided.val();
+        self.place.data.next = self.data.step.val();
         self.wqe_read.next = self.place.wqe_read.val();
         self.place.wqe_data.next = self.wqe_data.val();
         self.mr_check.next = self.place.mr_check.val();

@@ -1,11 +1,13 @@
 //! Entry of the control pipeline: pacing, and configuration as one of the packets.
 
+use crate::control::data_match::MATCH_LEAD;
 use ferroce_abi::cfg::field_offset as offset;
 use ferroce_abi::cfg::ResponderCfg as Layout;
 use ferroce_abi::limits::SRQ_BITS;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::cfg::{table, CfgWrite};
 use ferroce_rtl::desc::rx::{Kill, RxMeta};
+use ferroce_rtl::delay::Delay;
 use ferroce_rtl::stream::StreamIn;
 
 const ENABLED: usize = offset(Layout::FIELDS, "enabled");
@@ -33,6 +35,18 @@ const REMOTE_READ_BIT: usize =
 const REMOTE_ATOMIC_BIT: usize = ferroce_abi::mr::Access::REMOTE_ATOMIC
     .bits()
     .trailing_zeros() as usize;
+
+/// Cycles after the start of a packet that may end a READ or atomic in which no data of its QP may start: what is compared with it is read one cycle after its own start,
+/// and the packet changes it [`MATCH_LEAD`] and one cycle after that read.
+const DATA_HOLD: usize = MATCH_LEAD + 1;
+
+/// The packet that started, if it may end a READ or atomic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
+struct Ending {
+    valid: Bit,
+    /// Low QP bits.
+    place: Bits<5>,
+}
 
 /// What the pipeline keeps of a QP's configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
@@ -84,9 +98,10 @@ pub struct Op {
     pub kill: Bit,
 }
 
-/// Starts a packet, a configuration write or a kill at most every second cycle; configuration goes first and does not wait for
+/// Data waits for the end of a READ before it that is still in the comparison: a scoreboard of 32 bits, indexed by the low QP bits, tells. It
+/// starts a packet, a configuration write or a kill at most every second cycle; configuration goes first and does not wait for
 /// `hold`, as it makes no verdict. Its one answer, and the rest of what others start, has its place in the reserve of the outputs.
-#[derive(LogicBlock, Module, Default)]
+#[derive(LogicBlock, Module)]
 pub struct RxEntry {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -117,9 +132,56 @@ pub struct RxEntry {
     started: DFF<Bit>,
     op1: DFF<Op>,
     meta1: DFF<RxMeta>,
+    /// QPs, by low bits, whose data waits.
+    busy: DFF<Bits<32>>,
+    endings: Delay<Ending>,
+    op_in: Signal<Local, Bits<5>>,
+    place_in: Signal<Local, Bits<5>>,
+    cleared: Signal<Local, Bits<32>>,
+    ends: Signal<Local, Bit>,
+    data: Signal<Local, Bit>,
+    waits: Signal<Local, Bit>,
     take: Signal<Local, Bit>,
     take_kill: Signal<Local, Bit>,
     start: Signal<Local, Bit>,
+}
+
+impl Default for RxEntry {
+    fn default() -> Self {
+        Self {
+            clock: Signal::default(),
+            packets: StreamIn::default(),
+            cfg: Signal::default(),
+            kills: StreamIn::default(),
+            hold: Signal::default(),
+            starting: Signal::default(),
+            op: Signal::default(),
+            meta: Signal::default(),
+            entry: Signal::default(),
+            pending: DFF::default(),
+            pending_qp: DFF::default(),
+            pending_psn: DFF::default(),
+            pending_entry: DFF::default(),
+            pending_restart: DFF::default(),
+            pending_restart_rq: DFF::default(),
+            pending_stops: DFF::default(),
+            pending_srq: DFF::default(),
+            started: DFF::default(),
+            op1: DFF::default(),
+            meta1: DFF::default(),
+            busy: DFF::default(),
+            endings: Delay::new(DATA_HOLD),
+            op_in: Signal::default(),
+            place_in: Signal::default(),
+            cleared: Signal::default(),
+            ends: Signal::default(),
+            data: Signal::default(),
+            waits: Signal::default(),
+            take: Signal::default(),
+            take_kill: Signal::default(),
+            start: Signal::default(),
+        }
+    }
 }
 
 impl Logic for RxEntry {
@@ -138,8 +200,20 @@ impl Logic for RxEntry {
             pending_srq,
             started,
             op1,
-            meta1
+            meta1,
+            busy
         );
+        clock!(self, clock, endings);
+        // READ responses and ATOMIC ACKNOWLEDGE; LAST, ONLY and the latter end something.
+        self.op_in.next = self.packets.data.val().opcode.get_bits::<5>(0);
+        self.place_in.next = self.packets.data.val().dqpn.get_bits::<5>(0);
+        self.ends.next = (self.op_in.val() == 0x0F)
+            | (self.op_in.val() == 0x10)
+            | (self.op_in.val() == 0x12);
+        self.data.next =
+            self.ends.val() | (self.op_in.val() == 0x0D) | (self.op_in.val() == 0x0E);
+        self.waits.next =
+            self.data.val() & self.busy.q.val().get_bit(self.place_in.val().index());
         self.take_kill.next = self.kills.valid.val()
             & !self.started.q.val()
             & !self.hold.val()
@@ -148,7 +222,26 @@ impl Logic for RxEntry {
         self.take.next = !self.started.q.val()
             & !self.hold.val()
             & !self.pending.q.val()
-            & !self.kills.valid.val();
+            & !self.kills.valid.val()
+            & !self.waits.val();
+        self.endings.data_in.next.valid =
+            self.take.val() & self.packets.valid.val() & self.ends.val();
+        self.endings.data_in.next.place = self.place_in.val();
+        self.cleared.next = self.busy.q.val();
+        if self.endings.data_out.val().valid {
+            self.cleared.next = self
+                .busy
+                .q
+                .val()
+                .replace_bit(self.endings.data_out.val().place.index(), false);
+        }
+        self.busy.d.next = self.cleared.val();
+        if self.endings.data_in.val().valid {
+            self.busy.d.next = self
+                .cleared
+                .val()
+                .replace_bit(self.place_in.val().index(), true);
+        }
         self.packets.ready.next = self.take.val();
         self.start.next = (self.take.val() & self.packets.valid.val())
             | self.take_kill.val()

@@ -41,6 +41,7 @@ struct Sizes {
 struct Kind {
     response: Bit,
     ack: Bit,
+    data: Bit,
     known: Bit,
 }
 
@@ -82,6 +83,8 @@ pub struct RxFront {
     pub rd_queue: Signal<Out, Bits<14>>,
     /// A QP's state is to be read; `checked` follows [`FRONT_LATENCY`] cycles later.
     pub rd_qp: Signal<Out, Bits<14>>,
+    /// QP of the packet that comes in `checked` five cycles later.
+    pub early_qp: Signal<Out, Bits<14>>,
     /// Something enters the pipeline in this cycle.
     pub starting: Signal<Out, Bit>,
     /// The packet, after the checks.
@@ -149,6 +152,7 @@ impl RxFront {
             hold: Signal::default(),
             rd_queue: Signal::default(),
             rd_qp: Signal::default(),
+            early_qp: Signal::default(),
             starting: Signal::default(),
             checked: Signal::default(),
             qps: Constant::new((1u64 << log2_qps).into()),
@@ -216,6 +220,7 @@ impl Logic for RxFront {
 
         // Stage 1: the configuration is read, or written in packet order.
         self.meta.next = self.inlet.meta.val();
+        self.early_qp.next = self.meta.val().dqpn.get_bits::<14>(0);
         self.table.rd_addr.next = bit_cast::<20, 24>(self.meta.val().dqpn);
         self.table.wr_addr.next = bit_cast::<20, 24>(self.meta.val().dqpn);
         self.table.wr_data.next = self.inlet.entry.val();
@@ -255,6 +260,8 @@ impl Logic for RxFront {
         // READ responses, ACKNOWLEDGE, ATOMIC ACKNOWLEDGE.
         self.r2.d.next.kind.response = (self.op.val() >= 0x0D) & (self.op.val() <= 0x12);
         self.r2.d.next.kind.ack = self.op.val() == 0x11;
+        self.r2.d.next.kind.data =
+            ((self.op.val() >= 0x0D) & (self.op.val() <= 0x10)) | (self.op.val() == 0x12);
         self.r2.d.next.kind.known =
             (self.op.val() <= 0x0C) | (self.op.val() == 0x13) | (self.op.val() == 0x14);
         self.sizes.next = Default::default();
@@ -468,8 +475,10 @@ impl Logic for RxFront {
             & self.peer_ok4.q.val();
         self.checked5.d.next.request = self.taken.val() & !self.r.val().kind.response;
         self.checked5.d.next.response = self.taken.val() & self.r.val().kind.ack;
-        self.checked5.d.next.drop.opcode =
-            self.taken.val() & self.r.val().kind.response & !self.r.val().kind.ack;
+        self.checked5.d.next.data = self.taken.val() & self.r.val().kind.data;
+        self.checked5.d.next.full = self.full4.q.val();
+        self.checked5.d.next.fits = self.fits4.q.val();
+        self.checked5.d.next.drop.opcode = false;
         self.checked5.d.next.invalid = self.r.val().wrong;
         if self.r.val().class.write & !self.c4.q.val().remote_write {
             self.checked5.d.next.invalid = true;

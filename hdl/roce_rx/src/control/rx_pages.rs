@@ -169,7 +169,7 @@ impl Logic for RxPages {
         self.waiting1.d.next.placed.denied = !self.mr_answer.val().ok;
         self.waiting1.d.next.placed.paged = self.mr_answer.val().paged;
         self.waiting1.d.next.placed.epoch = self.mr_answer.val().epoch;
-        self.wanted1.d.next = self.packet_in.val().accept
+        self.wanted1.d.next = (self.packet_in.val().accept | self.packet_in.val().lands)
             & self.mr_answer.val().ok
             & self.mr_answer.val().paged
             & !self.placed_in.val().bad_wqe

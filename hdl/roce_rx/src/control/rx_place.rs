@@ -1,6 +1,7 @@
 //! Where payload goes: receive buffer or R_Key, and whether it may.
 
-use crate::control::packet::{Decided, Placed};
+use crate::control::packet::{DataStep, Decided, Placed};
+use crate::parse::VALUE_OFFSET;
 use ferroce_abi::cqe::SharedWqe;
 use ferroce_abi::mr::{Access, Key};
 use ferroce_emit::prelude::*;
@@ -17,6 +18,9 @@ const _: () = assert!(RMW_LATENCY + 1 == WQE_READ_LATENCY);
 /// `sges` of a WQE that the cache could not read.
 const UNREAD_SGES: u64 = 0xFF;
 const UNREAD_BIT: usize = SharedWqe::UNREAD_BIT as usize;
+
+/// Bytes of an atomic's value.
+const VALUE_BYTES: u64 = 8;
 
 const LOCAL_WRITE: u64 = Access::LOCAL_WRITE.bits() as u64;
 const REMOTE_WRITE: u64 = Access::REMOTE_WRITE.bits() as u64;
@@ -39,7 +43,7 @@ struct Kept {
 
 /// Reads the receive WQE of a SEND, forms the host address, and asks whether the access is allowed: a WRITE's first
 /// packet for the whole RETH range, every later packet for its own bytes (the region may have gone meanwhile),
-/// a SEND packet for its bytes of the receive buffer, a READ or atomic, duplicates too, for all that it reads. Free running.
+/// a SEND packet for its bytes of the receive buffer, data of an own READ or atomic for its bytes of where they go, a READ or atomic, duplicates too, for all that it reads. Free running.
 ///
 /// The WQE is read by the packet that takes it and kept with its QP for the rest of the message, so its place in the cache is free at once: however
 /// long a message takes, it holds up no other QP of an SRQ.
@@ -49,6 +53,8 @@ pub struct RxPlace {
     pub clock: Signal<In, Clock>,
     /// Packets in.
     pub decided: Signal<In, Decided>,
+    /// What they are to the QP's READs and atomics.
+    pub data: Signal<In, DataStep>,
     /// RQ WQE cache.
     pub wqe_read: Signal<Out, WqeRead>,
     /// Its answer.
@@ -64,6 +70,8 @@ pub struct RxPlace {
     during_read: Delay<Decided>,
     during_check: Delay<Decided>,
     write_sum: DFF<Bits<64>>,
+    landing_sum: DFF<Bits<64>>,
+    landing: DFF<Bit>,
     total_sum: DFF<Bits<32>>,
     write_addr: Delay<Bits<64>>,
     total: Delay<Bits<32>>,
@@ -74,6 +82,7 @@ pub struct RxPlace {
     placed6: DFF<Placed>,
     check6: DFF<MrCheck>,
     placed_delay: Delay<Placed>,
+    d0: Signal<Local, Decided>,
     d4: Signal<Local, Decided>,
     w: Signal<Local, WqeData>,
     unread: Signal<Local, Bit>,
@@ -88,6 +97,7 @@ impl RxPlace {
         Self {
             clock: Signal::default(),
             decided: Signal::default(),
+            data: Signal::default(),
             wqe_read: Signal::default(),
             wqe_data: Signal::default(),
             mr_check: Signal::default(),
@@ -98,6 +108,8 @@ impl RxPlace {
             during_read: Delay::new(WQE_READ_LATENCY),
             during_check: Delay::new(PLACE_LATENCY - WQE_READ_LATENCY),
             write_sum: DFF::default(),
+            landing_sum: DFF::default(),
+            landing: DFF::default(),
             total_sum: DFF::default(),
             write_addr: Delay::new(WQE_READ_LATENCY - 1),
             total: Delay::new(WQE_READ_LATENCY - 1),
@@ -108,6 +120,7 @@ impl RxPlace {
             placed6: DFF::default(),
             check6: DFF::default(),
             placed_delay: Delay::new(MR_CHECK_LATENCY),
+            d0: Signal::default(),
             d4: Signal::default(),
             w: Signal::default(),
             unread: Signal::default(),
@@ -132,6 +145,8 @@ impl Logic for RxPlace {
             clock,
             kept_qp,
             write_sum,
+            landing_sum,
+            landing,
             total_sum,
             d5,
             placed5,
@@ -154,7 +169,23 @@ impl Logic for RxPlace {
         // Read the WQE; add meanwhile.
         self.wqe_read.next.qp = self.decided.val().queue;
         self.wqe_read.next.wqe = self.decided.val().rq;
-        self.during_read.data_in.next = self.decided.val();
+        self.d0.next = self.decided.val();
+        self.d0.next.lands = self.data.val().lands;
+        self.d0.next.missing = self.data.val().missing;
+        self.d0.next.misfit = self.data.val().misfit;
+        self.d0.next.status = self.data.val().status;
+        self.d0.next.drop.opcode = self.data.val().stray;
+        if self.data.val().lands | self.data.val().missing | self.data.val().misfit {
+            self.d0.next.psn = self.data.val().psn;
+            self.d0.next.rkey = self.data.val().lkey;
+        }
+        // The parser has left an atomic's bytes there in the order of host memory.
+        if self.data.val().lands & self.data.val().atomic {
+            self.d0.next.len = VALUE_BYTES.into();
+            self.d0.next.check_len = VALUE_BYTES.into();
+            self.d0.next.hdr_len = VALUE_OFFSET.into();
+        }
+        self.during_read.data_in.next = self.d0.val();
         self.kept_qp.d.next = self.decided.val().qp;
         self.kept.rd_valid.next = true;
         self.kept.rd_addr.next = bit_cast::<20, 14>(self.kept_qp.q.val());
@@ -162,7 +193,13 @@ impl Logic for RxPlace {
             self.decided.val().va + bit_cast::<64, 32>(self.decided.val().offset);
         self.total_sum.d.next =
             self.decided.val().offset + bit_cast::<32, 13>(self.decided.val().len);
+        self.landing_sum.d.next =
+            self.data.val().addr + bit_cast::<64, 32>(self.data.val().offset);
+        self.landing.d.next = self.data.val().lands;
         self.write_addr.data_in.next = self.write_sum.q.val();
+        if self.landing.q.val() {
+            self.write_addr.data_in.next = self.landing_sum.q.val();
+        }
         self.total.data_in.next = self.total_sum.q.val();
 
         // The WQE is here.
@@ -223,10 +260,13 @@ impl Logic for RxPlace {
             if self.d5.q.val().class.atomic {
                 self.check6.d.next.access = REMOTE_ATOMIC.into();
             }
+            if self.d5.q.val().lands {
+                self.check6.d.next.access = LOCAL_WRITE.into();
+            }
             self.placed6.d.next.addr = self.write_addr5.q.val();
         }
         self.check6.d.next.len = 0.into();
-        if self.d5.q.val().accept | self.d5.q.val().replay {
+        if self.d5.q.val().accept | self.d5.q.val().replay | self.d5.q.val().lands {
             self.check6.d.next.len = self.d5.q.val().check_len;
         }
         self.mr_check.next = self.check6.q.val();

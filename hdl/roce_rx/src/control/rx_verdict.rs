@@ -4,7 +4,7 @@ use crate::control::packet::{Decided, ErrorMark, Flush, Placed};
 use crate::events::ControlEvents;
 use ferroce_abi::cqe::{flags, Status, WcOpcode};
 use ferroce_emit::prelude::*;
-use ferroce_rtl::desc::rx::{AckInfo, Answer, Verdict};
+use ferroce_rtl::desc::rx::{AckInfo, Answer, Verdict, BAD_DATA};
 use ferroce_rtl::desc::tx::Consumed;
 use ferroce_rtl::rmw_ram::RmwRam;
 
@@ -40,6 +40,8 @@ pub const DEAD_LEAD: usize = ferroce_rtl::rmw_ram::RMW_LATENCY;
 struct Life {
     /// In error.
     dead: Bit,
+    /// Its requester is: data of READs and atomics can't be placed.
+    deaf: Bit,
     /// A SEND in progress holds a receive WQE.
     holds: Bit,
     /// It was moved to the error state.
@@ -59,6 +61,12 @@ struct Outcome {
     late: Bit,
     /// No SEND: it has no receive WQE to report a failure with.
     remote: Bit,
+    /// Data to be placed.
+    lands: Bit,
+    /// Data that has no place.
+    lost: Bit,
+    /// The completer hears of the data, or of its want.
+    tells: Bit,
     /// Failed for want of rights (WRITE, READ, atomic).
     access: Bit,
     /// A READ or atomic to be executed, or a duplicate of one.
@@ -145,6 +153,7 @@ pub struct RxVerdict {
     stops: Signal<Local, Bit>,
     live: Signal<Local, Bit>,
     killed: Signal<Local, Bit>,
+    homeless: Signal<Local, Bit>,
 }
 
 impl RxVerdict {
@@ -194,6 +203,7 @@ impl RxVerdict {
             stops: Signal::default(),
             live: Signal::default(),
             killed: Signal::default(),
+            homeless: Signal::default(),
         }
     }
 }
@@ -245,8 +255,15 @@ impl Logic for RxVerdict {
         self.life.rd_valid.next = true;
         self.life.rd_addr.next = bit_cast::<20, 14>(self.dead_qp.val());
         self.life.wr_addr.next = bit_cast::<20, 14>(self.p.val().qp);
-        self.life.wr_valid.next =
-            self.p.val().accept | self.p.val().fatal | self.stops.val() | self.killed.val();
+        self.homeless.next = self.p.val().misfit
+            | (self.p.val().lands & (self.placed.val().denied | self.placed.val().fault));
+        self.life.wr_valid.next = self.p.val().accept
+            | self.p.val().fatal
+            | self.stops.val()
+            | self.killed.val()
+            | self.homeless.val();
+        self.life.wr_data.next.deaf = (self.life.rd_data.val().deaf | self.homeless.val())
+            & !(self.p.val().reconfig & self.p.val().restart);
         self.life.wr_data.next.dead =
             (self.life.rd_data.val().dead | self.fails.val() | self.killed.val())
                 & !(self.p.val().reconfig & self.p.val().restart);
@@ -258,7 +275,7 @@ impl Logic for RxVerdict {
             & !self.p.val().class.ends)
             | (self.life.rd_data.val().holds
                 & !self.stops.val()
-                & (self.killed.val() | self.life.rd_data.val().dead));
+                & (self.killed.val() | self.homeless.val() | self.life.rd_data.val().dead));
         self.life.wr_data.next.stopped = (self.life.rd_data.val().stopped | self.stops.val())
             & !(self.p.val().reconfig & self.p.val().restart);
         self.life.wr_data.next.number = self.life.rd_data.val().number
@@ -289,6 +306,12 @@ impl Logic for RxVerdict {
             & !self.placed.val().denied
             & !self.placed.val().fault
             & self.live.val();
+        self.o1.d.next.lands =
+            self.p.val().lands & !self.homeless.val() & !self.life.rd_data.val().deaf;
+        self.o1.d.next.lost =
+            self.p.val().lands & self.homeless.val() & !self.life.rd_data.val().deaf;
+        self.o1.d.next.tells = (self.p.val().lands | self.p.val().missing | self.p.val().misfit)
+            & !self.life.rd_data.val().deaf;
         self.o1.d.next.life = self.life.wr_data.val().number;
         self.late_kill.d.next = self.killed.val() & self.live.val();
         self.o1.d.next.wqe = self.p.val().accept & self.placed.val().bad_wqe;
@@ -305,7 +328,9 @@ impl Logic for RxVerdict {
         self.receives.next =
             self.d.val().class.ends & (self.d.val().class.send | self.d.val().class.imm);
         self.out_packet.d.next = self.d.val().packet;
-        self.out_verdict.d.next.place = self.o.val().good & self.d.val().len.any();
+        self.out_verdict.d.next.place =
+            (self.o.val().good | self.o.val().lands) & self.d.val().len.any();
+        self.out_verdict.d.next.landing = self.o.val().lands;
         self.out_verdict.d.next.fence = self.o.val().job;
         self.out_verdict.d.next.addr = self.placed1.q.val().addr;
         self.out_verdict.d.next.page2 = self.placed1.q.val().page2;
@@ -421,8 +446,22 @@ impl Logic for RxVerdict {
         self.out_response.d.next.qp = self.d.val().qp;
         self.out_response.d.next.psn = self.d.val().psn;
         self.out_response.d.next.msn = self.d.val().msn;
-        self.out_response.d.next.syndrome = self.d.val().syndrome;
-        self.out_response_valid.d.next = self.d.val().response;
+        self.out_response.d.next.data = !self.d.val().response;
+        self.out_response.d.next.landing = self.o.val().lands;
+        self.out_response.d.next.syndrome = ACK.into();
+        if self.d.val().response {
+            self.out_response.d.next.syndrome = self.d.val().syndrome;
+        }
+        if self.d.val().missing {
+            self.out_response.d.next.syndrome = NAK_SEQUENCE.into();
+        }
+        if self.d.val().misfit {
+            self.out_response.d.next.syndrome = self.d.val().status | BAD_DATA;
+        }
+        if self.o.val().lost {
+            self.out_response.d.next.syndrome = (BAD_DATA + LOC_PROT).into();
+        }
+        self.out_response_valid.d.next = self.d.val().response | self.o.val().tells;
 
         self.out_consumed.d.next.qp = self.d.val().queue;
         self.out_consumed.d.next.wqe = self.d.val().rq + 1;

@@ -13,6 +13,8 @@ pub struct MoveJob {
     pub has_cqe: Bit,
     /// What waits for the payload before this frame may go on.
     pub fence: Bit,
+    /// Data of an own READ or atomic.
+    pub landing: Bit,
     /// How the payload gets out of the frame.
     pub strip: StripJob,
     /// Number of the beat after the frame.
@@ -48,6 +50,8 @@ pub struct MoveLabel {
     pub cqe: Bit,
     /// A READ or atomic may go on when this has gone.
     pub fence: Bit,
+    /// Data of an own READ or atomic is on its way when this has gone.
+    pub landing: Bit,
 }
 
 /// A beat for the host, or just a CQE's turn.
@@ -63,4 +67,6 @@ pub struct MovedBeat {
     pub cqe: Bit,
     /// The next READ or atomic may go on when this has gone.
     pub fence: Bit,
+    /// The next data of an own READ or atomic is on its way when this has gone.
+    pub landing: Bit,
 }

@@ -102,6 +102,7 @@ impl Logic for MovePlan {
         self.draft1.d.next.job.place = self.v.val().place;
         self.draft1.d.next.job.has_cqe = self.v.val().has_cqe;
         self.draft1.d.next.job.fence = self.v.val().fence;
+        self.draft1.d.next.job.landing = self.v.val().landing;
         self.draft1.d.next.job.freed = self.next_head.val();
         self.draft1.d.next.job.addr = self.v.val().addr;
         if self.v.val().place {
@@ -130,7 +131,8 @@ impl Logic for MovePlan {
         self.strip.offset.next = self.draft1.q.val().offset;
         self.strip.emit.next = self.draft1.q.val().job.place
             | self.draft1.q.val().job.has_cqe
-            | self.draft1.q.val().job.fence;
+            | self.draft1.q.val().job.fence
+            | self.draft1.q.val().job.landing;
 
         // Boundary.
         self.draft2.d.next = self.draft1.q.val();

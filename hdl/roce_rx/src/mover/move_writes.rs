@@ -40,6 +40,7 @@ impl Logic for MoveWrites {
         self.label.next.empty = !self.present.q.val().place;
         self.label.next.cqe = self.step.val().last & self.present.q.val().has_cqe;
         self.label.next.fence = self.step.val().last & self.present.q.val().fence;
+        self.label.next.landing = self.step.val().last & self.present.q.val().landing;
         self.label.next.last = self.step.val().last | self.closes.q.val();
         self.label.next.first = self.opening.q.val();
         self.label.next.addr = self.present.q.val().addr;

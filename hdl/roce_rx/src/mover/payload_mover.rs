@@ -46,6 +46,8 @@ pub struct Mover {
     pub stalled: Signal<Out, Bit>,
     /// A verdict with `fence` was reached: all payload before it was taken from `writes`.
     pub fenced: Signal<Out, Bit>,
+    /// All of a verdict with `landing` was taken from `writes`, in their order.
+    pub landed: Signal<Out, Bit>,
     plan: MovePlan,
     strip: HeaderStrip<MoveLabel>,
     cut: MoveWrites,
@@ -72,6 +74,7 @@ impl Default for Mover {
             done: Signal::default(),
             stalled: Signal::default(),
             fenced: Signal::default(),
+            landed: Signal::default(),
             plan: MovePlan::default(),
             strip: HeaderStrip::default(),
             cut: MoveWrites::default(),
@@ -117,6 +120,7 @@ impl Logic for Mover {
         self.beat_fifo.input.data.next.first = self.strip.side_out.val().first;
         self.beat_fifo.input.data.next.cqe = self.strip.side_out.val().cqe;
         self.beat_fifo.input.data.next.fence = self.strip.side_out.val().fence;
+        self.beat_fifo.input.data.next.landing = self.strip.side_out.val().landing;
         self.beat_fifo.input.valid.next = self.strip.valid_out.val();
 
         // A beat with a CQE behind it goes when that CQE has a place. Its place and the CQE itself are there to
@@ -131,6 +135,7 @@ impl Logic for Mover {
         self.beat_fifo.output.ready.next = self.gone.val();
         self.stalled.next = self.beat_fifo.output.valid.val() & !self.gone.val();
         self.fenced.next = self.gone.val() & self.item.val().fence;
+        self.landed.next = self.gone.val() & self.item.val().landing;
         self.cqe_fifo.input.data.next = self.plan.cqes.data.val();
         self.cqe_fifo.input.valid.next = self.gone.val() & self.item.val().cqe;
         self.plan.cqes.ready.next = self.gone.val() & self.item.val().cqe;

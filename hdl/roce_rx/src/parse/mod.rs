@@ -6,4 +6,4 @@ mod rx_parse;
 
 pub use header_check::{HeaderCheck, HeaderInfo, HEADER_LATENCY};
 pub use meta_extract::MetaExtract;
-pub use rx_parse::{BufferWrite, RxParse};
+pub use rx_parse::{BufferWrite, RxParse, VALUE_OFFSET};

@@ -3,6 +3,7 @@
 use crate::events::ParseEvents;
 use crate::parse::header_check::{HeaderCheck, HeaderInfo, HEADER_LATENCY};
 use crate::parse::meta_extract::MetaExtract;
+use ferroce_abi::opcode::rc;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::crc::{IcrcCheck, CHECK_LATENCY};
 use ferroce_rtl::delay::Delay;
@@ -14,6 +15,14 @@ use ferroce_rtl::stream::{Beat, StreamIn};
 const SHORTEST_FRAME: u64 = 58;
 /// Beats are numbered up to here; longer frames stay at it, beyond every packet's last beat.
 const LAST_NUMBER: u64 = 2047;
+
+/// Byte offset in the frame of an ATOMIC ACKNOWLEDGE at which the packet buffer has its original value, in the byte order of host memory. That
+/// is behind the frame's end, in its second beat.
+pub const VALUE_OFFSET: u64 = 72;
+/// Place of that value in its beat.
+const VALUE_BIT: usize = 8 * (VALUE_OFFSET as usize - 64);
+/// Opcode of an ATOMIC ACKNOWLEDGE.
+const ATOMIC_ACKNOWLEDGE: u64 = rc::ATOMIC_ACKNOWLEDGE as u64;
 
 /// What the packet buffer does in a cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
@@ -116,6 +125,8 @@ pub struct RxParse {
     icrc_held: DFF<Bit>,
     icrc_now: Signal<Local, Bit>,
     any_reason: Signal<Local, Bit>,
+    value: Signal<Local, Bits<64>>,
+    value_change: Signal<Local, Bits<64>>,
     j: Signal<Local, Judged>,
     r: Signal<Local, Reason>,
     out_write: DFF<BufferWrite>,
@@ -164,6 +175,8 @@ impl Default for RxParse {
             icrc_held: DFF::default(),
             icrc_now: Signal::default(),
             any_reason: Signal::default(),
+            value: Signal::default(),
+            value_change: Signal::default(),
             j: Signal::default(),
             r: Signal::default(),
             out_write: DFF::default(),
@@ -318,7 +331,19 @@ impl Logic for RxParse {
             | self.r.val().tver
             | self.r.val().opcode;
         self.out_write.d.next.store = self.j.val().keep & !self.j.val().refused;
-        self.out_write.d.next.data = self.j.val().data;
+        // The value lies across both beats and highest byte first; where the headers are read as RETH, that is the low half of
+        // the virtual address and the R_Key.
+        self.value.next = (bit_cast::<64, 32>(
+            self.meta_delay.data_out.val().va.get_bits::<32>(0),
+        ) << 32)
+            | bit_cast::<64, 32>(self.meta_delay.data_out.val().rkey);
+        self.value_change.next = 0.into();
+        if self.meta_delay.data_out.val().opcode == ATOMIC_ACKNOWLEDGE {
+            self.value_change.next =
+                self.value.val() ^ self.j.val().data.get_bits::<64>(VALUE_BIT);
+        }
+        self.out_write.d.next.data = self.j.val().data
+            ^ (bit_cast::<512, 64>(self.value_change.val()) << VALUE_BIT as u64);
         self.out_write.d.next.end = self.j.val().frame_end;
         self.out_write.d.next.good = self.icrc_now.val() & !self.any_reason.val();
         self.out_meta.d.next = self.meta_delay.data_out.val();

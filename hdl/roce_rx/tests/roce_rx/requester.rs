@@ -49,6 +49,7 @@ impl Requester {
             qp: (self.qp as u64).into(),
             max_psn: u64::from(self.psn).into(),
             begun: u64::from(self.begun).into(),
+            jobs: 0.into(),
         });
     }
 
@@ -84,6 +85,7 @@ impl Requester {
             signaled,
             len: u64::from(len).into(),
             extra: 0.into(),
+            ..SentWrite::default()
         });
         self.begun = self.begun.wrapping_add(1);
         self.psn = last.wrapping_add(1) & PSN_MASK;

@@ -4,7 +4,7 @@ use crate::host::bytes_at;
 use ferroce_abi::cfg::{mac_bits, AvCfg, PortCfg, SenderCfg};
 use ferroce_abi::frame::{Endpoint, Extensions, Frame, Ip, Packet};
 use ferroce_abi::headers::{Aeth, Bth, Mac, Reth, Syndrome};
-use ferroce_abi::limits::Pmtu;
+use ferroce_abi::limits::{Pmtu, MAX_READS};
 use ferroce_abi::opcode::rc;
 use ferroce_abi::wqe::{flags, WrOpcode};
 use std::net::Ipv4Addr;
@@ -108,6 +108,7 @@ impl Connection {
             pmtu: self.pmtu.log2(),
             pd,
             psn: self.first_psn,
+            max_reads: MAX_READS,
         };
         Entries {
             port: port.to_bits().expect("the port fits its entry"),

@@ -168,6 +168,8 @@ impl Queue {
             addr: message.addr.into(),
             lkey: u64::from(self.lkey).into(),
             sge_len: u64::from(message.len).into(),
+            operand: 0.into(),
+            compare: 0.into(),
         };
         if let Some((_, spoil)) = self.fault.filter(|&(at, _)| at == index) {
             spoil(&mut wqe);
@@ -223,6 +225,7 @@ impl Queue {
             qp: (qp as u64).into(),
             una_psn: u64::from(self.psn(self.una)).into(),
             una_wqe: (self.una_message() as u64 & 0xFFFF).into(),
+            jobs: 0.into(),
         }
     }
 

@@ -115,6 +115,8 @@ pub struct SenderCfg {
     pub pd: Bits<16>,
     /// First PSN.
     pub psn: Bits<24>,
+    /// READs and atomics that may be unanswered, 0 to 16; with 0 they fail.
+    pub max_reads: Bits<5>,
 }
 
 /// Requester, completing half.

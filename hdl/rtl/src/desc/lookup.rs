@@ -44,6 +44,10 @@ pub struct WqeData {
     pub lkey: Bits<32>,
     /// Length of the first SGE in bytes.
     pub sge_len: Bits<32>,
+    /// Atomic: value to swap in or to add.
+    pub operand: Bits<64>,
+    /// Compare and swap: value to compare.
+    pub compare: Bits<64>,
 }
 
 /// Asks whether `[va, va+len)` may be accessed through `key`.

@@ -46,14 +46,22 @@ pub struct RxMeta {
     pub beats: Bits<8>,
 }
 
-/// ACK, NAK or RNR NAK for the completer.
+/// Added to a completion status in [`AckInfo::syndrome`]; on the wire bit 7 of a syndrome is 0.
+pub const BAD_DATA: u64 = 0xE0;
+
+/// What a response tells the completer: an ACK, NAK or RNR NAK; or, with `data`, what became of data of READs and atomics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct AckInfo {
+    /// With `data`: to be told once the data is on its way to the host.
+    pub landing: Bit,
+    /// About data. It speaks for READs and atomics too, which ACKs and NAKs do not: an ACK says that all data up to `psn` has come, and a NAK all
+    /// before it.
+    pub data: Bit,
     /// QP index, checked.
     pub qp: Bits<14>,
-    /// BTH PSN.
+    /// BTH PSN; of a NAK with `data` the PSN whose data was expected.
     pub psn: Bits<24>,
-    /// AETH syndrome.
+    /// AETH syndrome. With `data` 0x1F, or 0x60 when data is missing, or [`BAD_DATA`] plus the completion status of data that can't be taken.
     pub syndrome: Bits<8>,
     /// AETH MSN.
     pub msn: Bits<24>,
@@ -171,6 +179,8 @@ pub struct Verdict {
     pub len: Bits<13>,
     /// A READ or atomic, which may begin once all payload before it is on its way to the host.
     pub fence: Bit,
+    /// Data of an own READ or atomic: the completer hears of it once it is on its way to the host.
+    pub landing: Bit,
     /// Byte offset of the payload in the frame.
     pub hdr_len: Bits<7>,
     /// Beats of the frame in the packet buffer.

@@ -48,6 +48,8 @@ pub struct TxPkt {
     pub psn: Bits<24>,
     /// A RETH follows the BTH (virtual address, R_Key, DMA length below).
     pub has_reth: Bit,
+    /// An AtomicETH follows the BTH (virtual address, R_Key, `addr` as swap or add data, `compare`). There is no payload.
+    pub has_atomic: Bit,
     /// An ImmDt (or IETH) follows.
     pub has_imm: Bit,
     /// An AETH follows.
@@ -70,6 +72,8 @@ pub struct TxPkt {
     pub len: Bits<13>,
     /// Host address of the payload, checked against its MR.
     pub addr: Bits<64>,
+    /// AtomicETH compare data.
+    pub compare: Bits<64>,
     /// It answers a READ or an atomic; what follows is about these.
     pub answer: Bit,
     /// Last packet of the answer.
@@ -122,6 +126,14 @@ pub struct SentWrite {
     pub len: Bits<32>,
     /// Blocks of the WQE behind its first.
     pub extra: Bits<2>,
+    /// A READ or atomic that was never begun before.
+    pub job: Bit,
+    /// Its number among the QP's READs and atomics, modulo 16.
+    pub number: Bits<4>,
+    /// Where its data goes: first byte, checked against the region of `lkey`.
+    pub addr: Bits<64>,
+    /// By which region.
+    pub lkey: Bits<32>,
 }
 
 /// Published by the sender on every state write, read by the completer from its own copy.
@@ -135,6 +147,8 @@ pub struct SenderPub {
     pub max_psn: Bits<24>,
     /// SQ index after the newest WQE ever begun (does not go back on a rewind).
     pub begun: Bits<16>,
+    /// READs and atomics ever begun since the QP was configured, modulo 64.
+    pub jobs: Bits<6>,
 }
 
 /// Published by the completer on every state write, read by the sender from its own copy.
@@ -148,6 +162,8 @@ pub struct CompleterPub {
     pub una_psn: Bits<24>,
     /// SQ index of the oldest WQE that is not retired.
     pub una_wqe: Bits<16>,
+    /// READs and atomics retired since the QP was configured, modulo 64.
+    pub jobs: Bits<6>,
 }
 
 /// Sender to completer: a WQE failed locally and the QP was halted there.
