@@ -4,7 +4,9 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use ferroce_bridge::Library;
-use ferroce_driver::{Access, Cq, Device, InitAttr, Mac, Pd, Pmtu, PortAddress, Qp, RtrAttr, RtsAttr};
+use ferroce_driver::{
+    Access, Cq, Device, InitAttr, Mac, Pd, Pmtu, PortAddress, Qp, RtrAttr, RtsAttr,
+};
 use thiserror::Error;
 
 use crate::host::Sim;

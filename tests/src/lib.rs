@@ -1,6 +1,7 @@
 //! What the whole-system tests share. The tests themselves are in `tests/`: Verilated cards with the driver on top
 //! and a cable, or a software peer, in between.
 
+pub mod asked;
 pub mod bench;
 pub mod edit;
 pub mod extra;

@@ -35,6 +35,8 @@ pub struct PeerConfig {
     pub retry_cnt: u8,
     /// Retries after RNR NAKs.
     pub rnr_retry: u8,
+    /// READs and atomics of the card that may be unanswered.
+    pub max_rd_atomic: u8,
 }
 
 impl Default for PeerConfig {
@@ -50,6 +52,7 @@ impl Default for PeerConfig {
             timeout: 0,
             retry_cnt: 7,
             rnr_retry: 7,
+            max_rd_atomic: 16,
         }
     }
 }
@@ -104,6 +107,7 @@ impl Peer {
             timeout: config.timeout,
             retry_cnt: config.retry_cnt,
             rnr_retry: config.rnr_retry,
+            max_rd_atomic: config.max_rd_atomic,
             ..RtsAttr::new(config.card_psn)
         };
         self.qp.reset()?;

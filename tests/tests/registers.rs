@@ -16,8 +16,7 @@ fn capabilities_are_those_of_the_configuration() -> Result<()> {
     let config = NicConfig::SMALL;
     let open = Open::new(&model::small()?, seed())?;
     let caps = open.device.capabilities();
-    let sending =
-        feature::RC | feature::READ | feature::ATOMIC | feature::INLINE | feature::PUSH;
+    let sending = feature::RC | feature::READ | feature::ATOMIC | feature::INLINE | feature::PUSH;
     ensure!(caps.features == sending | feature::EVENTS | feature::PAGES | feature::SRQ);
     ensure!(
         (caps.qps, caps.cqs, caps.mrs)

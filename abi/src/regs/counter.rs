@@ -58,7 +58,7 @@ counters! {
     RxRequests = 24, "rx_requests", "Requests executed, in packets.";
     RxMessages = 25, "rx_messages", "Requests completed, in messages.";
     RxPayloadBytes = 26, "rx_payload_bytes", "Payload bytes written to host memory.";
-    RxAcks = 27, "rx_acks", "Responses taken by the completer.";
+    RxAcks = 27, "rx_acks", "ACKs and NAKs taken by the completer.";
     RxIgnoredAcks = 28, "rx_ignored_acks", "Responses to PSNs already acknowledged or never sent, or with a reserved syndrome.";
     RxReads = 29, "rx_reads", "READ requests executed, in messages.";
     RxAtomics = 30, "rx_atomics", "Atomics executed.";
@@ -75,6 +75,7 @@ counters! {
     TxDmaDropped = 41, "tx_dma_dropped", "Packets not sent because their payload could not be read.";
     TxReadResponses = 42, "tx_read_responses", "READ response packets.";
     TxAtomicAcks = 43, "tx_atomic_acks", "ATOMIC ACKNOWLEDGE packets.";
+    RxData = 44, "rx_data", "Packets with data of own READs and atomics, in order and placed.";
     Retransmits = 48, "retransmits", "Go-backs of the requester, whatever the cause.";
     Timeouts = 49, "timeouts", "Go-backs caused by the ACK timer.";
     RnrWaits = 50, "rnr_waits", "RNR NAKs that stopped the requester.";

@@ -176,6 +176,8 @@ impl Logic for EventCounters {
             bit_cast::<16, 1>(self.rx.val().control.atomics.into());
         self.counters.add[Counter::RxReplays as usize].next =
             bit_cast::<16, 1>(self.rx.val().control.replays.into());
+        self.counters.add[Counter::RxData as usize].next =
+            bit_cast::<16, 1>(self.rx.val().control.landings.into());
         self.counters.add[Counter::TxReadResponses as usize].next =
             bit_cast::<16, 1>(self.tx.val().read_responses.into());
         self.counters.add[Counter::TxAtomicAcks as usize].next =

@@ -66,6 +66,8 @@ pub struct ControlEvents {
     pub atomics: Bit,
     /// `RxReplays`.
     pub replays: Bit,
+    /// `RxData`.
+    pub landings: Bit,
     /// `ResponderErrors`.
     pub responder_errors: Bit,
 }

@@ -77,7 +77,17 @@ impl Logic for TxBth {
     #[kernel]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, bth1, reth1, imm1, word1, has_reth1, has_value1, has_atomic1, atomic1, hdr2
+            self,
+            clock,
+            bth1,
+            reth1,
+            imm1,
+            word1,
+            has_reth1,
+            has_value1,
+            has_atomic1,
+            atomic1,
+            hdr2
         );
 
         self.pad.next = bits::<2>(0) - self.pkt.val().len.get_bits::<2>(0);

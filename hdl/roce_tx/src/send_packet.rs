@@ -241,9 +241,8 @@ impl Logic for TxSendPacket {
         self.extra1.d.next = self.wqe.val().extra;
         self.zero1.d.next = self.wqe.val().len == 0;
         self.op.next = self.wqe.val().opcode;
-        self.job1.next = (self.op.val() == WR_READ)
-            | (self.op.val() == WR_SWAP)
-            | (self.op.val() == WR_ADD);
+        self.job1.next =
+            (self.op.val() == WR_READ) | (self.op.val() == WR_SWAP) | (self.op.val() == WR_ADD);
         self.request1.d.next.bad_op = (self.op.val() >= WR_END)
             | (self.wqe.val().sges > 1)
             | (self.job1.val()
@@ -285,8 +284,7 @@ impl Logic for TxSendPacket {
         // No more than the tables hold, whatever the configuration says.
         self.request2.d.next.all_jobs = self.jobs1.q.val().get_bits::<2>(4).any()
             | (self.jobs1.q.val().get_bits::<5>(0) >= self.context1.q.val().cfg.max_reads);
-        self.request2.d.next.far =
-            self.distance1.q.val().get_bits::<2>(READ_FAR_SHIFT) == READ_FAR;
+        self.request2.d.next.far = self.distance1.q.val().get_bits::<2>(READ_FAR_SHIFT) == READ_FAR;
         self.beats2.d.next = 0.into();
         if self.request1.q.val().inline {
             // One packet of any path MTU, as long as it is no longer than its blocks.
@@ -334,7 +332,12 @@ impl Logic for TxSendPacket {
         self.request3.d.next = self.request2.q.val();
         self.request3.d.next.bad_len = self.request2.q.val().bad_len
             | (self.request2.q.val().read
-                & self.last_packet2.q.val().get_bits::<2>(READ_FAR_SHIFT).any());
+                & self
+                    .last_packet2
+                    .q
+                    .val()
+                    .get_bits::<2>(READ_FAR_SHIFT)
+                    .any());
         self.va3.d.next = bit_cast::<64, 32>(self.va_low2.q.val().get_bits::<32>(0))
             | (bit_cast::<64, 32>(
                 self.va_high2.q.val() + bit_cast::<32, 1>(self.va_low2.q.val().get_bits::<1>(32)),
@@ -444,8 +447,8 @@ impl Logic for TxSendPacket {
             self.plan6.d.next.high.begun = self.next_wqe5.q.val();
             self.plan6.d.next.high.newest_psn = self.context5.q.val().state.psn;
             self.plan6.d.next.high.open = !self.plan5.q.val().last;
-            self.plan6.d.next.high.jobs = self.context5.q.val().high.jobs
-                + bit_cast::<6, 1>(self.plan5.q.val().job.into());
+            self.plan6.d.next.high.jobs =
+                self.context5.q.val().high.jobs + bit_cast::<6, 1>(self.plan5.q.val().job.into());
         } else if self.newest5.q.val() & self.plan5.q.val().last {
             self.plan6.d.next.high.open = false;
         }

@@ -266,10 +266,8 @@ impl Logic for WqeStore {
         self.b1_wqe.d.next.addr = self.incoming.val().get_bits::<64>(SGE_ADDR * BYTE);
         self.b1_wqe.d.next.lkey = self.incoming.val().get_bits::<32>(SGE_LKEY * BYTE);
         self.b1_wqe.d.next.sge_len = self.incoming.val().get_bits::<32>(SGE_LENGTH * BYTE);
-        self.b1_operands.d.next.operand =
-            self.incoming.val().get_bits::<64>(wqe::OPERAND * BYTE);
-        self.b1_operands.d.next.compare =
-            self.incoming.val().get_bits::<64>(wqe::COMPARE * BYTE);
+        self.b1_operands.d.next.operand = self.incoming.val().get_bits::<64>(wqe::OPERAND * BYTE);
+        self.b1_operands.d.next.compare = self.incoming.val().get_bits::<64>(wqe::COMPARE * BYTE);
 
         self.bursts.wr_valid.next = self.burst_valid.val();
         self.bursts.wr_addr.next = bit_cast::<20, 5>(self.burst_tag.val());

@@ -234,8 +234,8 @@ impl Logic for PassCommit {
         self.out_repeat_valid.d.next = self.r.val().valid & (self.a.val().again | self.go_on.val());
 
         self.out_counts.d.next.acks =
-            (self.a.val().retire | self.a.val().settle) & !self.a.val().again;
-        self.out_counts.d.next.ignored_acks = self.a.val().ignored;
+            (self.a.val().retire | self.a.val().settle) & !self.a.val().again & !self.e.val().data;
+        self.out_counts.d.next.ignored_acks = self.a.val().ignored & !self.e.val().data;
         self.out_counts.d.next.retransmits = self.a.val().sequence | self.a.val().timeout;
         self.out_counts.d.next.timeouts = self.a.val().timeout;
         self.out_counts.d.next.rnr_waits = self.a.val().wait;

@@ -127,8 +127,7 @@ impl Logic for PassCompare {
         self.n4.d.next = Default::default();
         self.n4.d.next.outstanding = self.max3.q.val() - self.r3.q.val().state.una_psn;
         self.n4.d.next.distance = self.r3.q.val().event.psn - self.r3.q.val().state.una_psn;
-        self.n4.d.next.got_distance =
-            self.r3.q.val().state.got_psn - self.r3.q.val().state.una_psn;
+        self.n4.d.next.got_distance = self.r3.q.val().state.got_psn - self.r3.q.val().state.una_psn;
         self.n4.d.next.una_final = self.r3.q.val().event.psn;
         if self.r3.q.val().is_ack {
             self.n4.d.next.una_final = self.r3.q.val().event.psn + 1;

@@ -61,8 +61,7 @@ impl Logic for PassDecide {
                 | self.r.val().is_fatal
                 | self.r.val().is_bad);
         // A READ or atomic is done when its data has come, and no ACK can say that: its answer is lost if what is behind it is answered.
-        self.unanswered.next =
-            self.n.val().job & !self.n.val().answered & self.n.val().progress;
+        self.unanswered.next = self.n.val().job & !self.n.val().answered & self.n.val().progress;
         self.retire.next = self.taken.val()
             & self.n.val().covered
             & !self.n.val().none_begun
@@ -142,8 +141,7 @@ impl Logic for PassDecide {
             self.a7.d.next.status = REM_INV_RD_REQ.into();
         }
         if self.r.val().is_bad {
-            self.a7.d.next.status =
-                bit_cast::<8, 5>(self.r.val().event.syndrome.get_bits::<5>(0));
+            self.a7.d.next.status = bit_cast::<8, 5>(self.r.val().event.syndrome.get_bits::<5>(0));
         }
         if self.no_retries.val() {
             self.a7.d.next.status = RETRY_EXC.into();

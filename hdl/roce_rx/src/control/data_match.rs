@@ -132,6 +132,7 @@ pub struct DataMatch {
     wrong_len: Signal<Local, Bit>,
     here: Signal<Local, Bit>,
     lands: Signal<Local, Bit>,
+    beyond: Signal<Local, Bit>,
     missing: Signal<Local, Bit>,
 }
 
@@ -170,6 +171,7 @@ impl DataMatch {
             wrong_len: Signal::default(),
             here: Signal::default(),
             lands: Signal::default(),
+            beyond: Signal::default(),
             missing: Signal::default(),
         }
     }
@@ -185,9 +187,7 @@ impl Default for DataMatch {
 impl Logic for DataMatch {
     #[kernel]
     fn update(&mut self) {
-        dff_setup!(
-            self, clock, landing5, asked5, jobs5, open5, c6, landing6, progress6, out7
-        );
+        dff_setup!(self, clock, landing5, asked5, jobs5, open5, c6, landing6, progress6, out7);
         clock!(self, clock, landings, asked, finished, progress, qps, jobs3);
 
         // The sender's writes.
@@ -284,14 +284,11 @@ impl Logic for DataMatch {
         self.lands.next = self.here.val()
             & !self.wrong_kind.val()
             & (self.m.val().atomic | !self.wrong_len.val());
-        self.missing.next = self.m.val().data
-            & self.m.val().open
-            & !self.expected.val()
-            & self.ahead.val()
-            & self.m.val().from_end.get_bit(23)
-            & !self.progress6.q.val().told;
-        self.progress.wr_valid.next =
-            self.lands.val() | self.missing.val() | self.m.val().restart;
+        self.beyond.next =
+            self.m.val().data & self.m.val().open & !self.expected.val() & self.ahead.val();
+        self.missing.next =
+            self.beyond.val() & self.m.val().from_end.get_bit(23) & !self.progress6.q.val().told;
+        self.progress.wr_valid.next = self.lands.val() | self.missing.val() | self.m.val().restart;
         self.progress.wr_addr.next = bit_cast::<20, 14>(self.m.val().qp);
         self.progress.wr_data.next = self.progress6.q.val();
         self.progress.wr_data.next.told = self.missing.val();
@@ -313,7 +310,11 @@ impl Logic for DataMatch {
         self.out7.d.next.lands = self.lands.val();
         self.out7.d.next.missing = self.missing.val();
         self.out7.d.next.misfit = self.here.val() & !self.lands.val();
-        self.out7.d.next.stray = self.m.val().data & !self.m.val().open;
+        self.out7.d.next.stray = (self.m.val().data & !self.m.val().open)
+            | (self.beyond.val() & !self.m.val().from_end.get_bit(23));
+        self.out7.d.next.ahead = self.beyond.val() & self.m.val().from_end.get_bit(23);
+        self.out7.d.next.behind =
+            self.m.val().data & self.m.val().open & !self.expected.val() & !self.ahead.val();
         self.out7.d.next.status = LOC_LEN.into();
         if self.wrong_kind.val() {
             self.out7.d.next.status = BAD_RESP.into();

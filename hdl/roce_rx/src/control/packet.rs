@@ -104,8 +104,12 @@ pub struct DataStep {
     pub missing: Bit,
     /// In order and wrong.
     pub misfit: Bit,
-    /// Nothing was asked for.
+    /// Nothing of this PSN is asked for, now or ever.
     pub stray: Bit,
+    /// It comes before what is expected, and is dropped.
+    pub behind: Bit,
+    /// It comes after what is expected, and is dropped.
+    pub ahead: Bit,
     /// With `misfit`: completion status of the WQE.
     pub status: Bits<8>,
     /// The packet's PSN; without `lands` the expected one.

@@ -5,9 +5,9 @@ use ferroce_abi::cfg::field_offset as offset;
 use ferroce_abi::cfg::ResponderCfg as Layout;
 use ferroce_abi::limits::SRQ_BITS;
 use ferroce_emit::prelude::*;
+use ferroce_rtl::delay::Delay;
 use ferroce_rtl::desc::cfg::{table, CfgWrite};
 use ferroce_rtl::desc::rx::{Kill, RxMeta};
-use ferroce_rtl::delay::Delay;
 use ferroce_rtl::stream::StreamIn;
 
 const ENABLED: usize = offset(Layout::FIELDS, "enabled");
@@ -207,13 +207,10 @@ impl Logic for RxEntry {
         // READ responses and ATOMIC ACKNOWLEDGE; LAST, ONLY and the latter end something.
         self.op_in.next = self.packets.data.val().opcode.get_bits::<5>(0);
         self.place_in.next = self.packets.data.val().dqpn.get_bits::<5>(0);
-        self.ends.next = (self.op_in.val() == 0x0F)
-            | (self.op_in.val() == 0x10)
-            | (self.op_in.val() == 0x12);
-        self.data.next =
-            self.ends.val() | (self.op_in.val() == 0x0D) | (self.op_in.val() == 0x0E);
-        self.waits.next =
-            self.data.val() & self.busy.q.val().get_bit(self.place_in.val().index());
+        self.ends.next =
+            (self.op_in.val() == 0x0F) | (self.op_in.val() == 0x10) | (self.op_in.val() == 0x12);
+        self.data.next = self.ends.val() | (self.op_in.val() == 0x0D) | (self.op_in.val() == 0x0E);
+        self.waits.next = self.data.val() & self.busy.q.val().get_bit(self.place_in.val().index());
         self.take_kill.next = self.kills.valid.val()
             & !self.started.q.val()
             & !self.hold.val()

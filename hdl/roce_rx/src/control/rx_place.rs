@@ -175,6 +175,8 @@ impl Logic for RxPlace {
         self.d0.next.misfit = self.data.val().misfit;
         self.d0.next.status = self.data.val().status;
         self.d0.next.drop.opcode = self.data.val().stray;
+        self.d0.next.duplicate = self.decided.val().duplicate | self.data.val().behind;
+        self.d0.next.ahead = self.decided.val().ahead | self.data.val().ahead;
         if self.data.val().lands | self.data.val().missing | self.data.val().misfit {
             self.d0.next.psn = self.data.val().psn;
             self.d0.next.rkey = self.data.val().lkey;
@@ -193,8 +195,7 @@ impl Logic for RxPlace {
             self.decided.val().va + bit_cast::<64, 32>(self.decided.val().offset);
         self.total_sum.d.next =
             self.decided.val().offset + bit_cast::<32, 13>(self.decided.val().len);
-        self.landing_sum.d.next =
-            self.data.val().addr + bit_cast::<64, 32>(self.data.val().offset);
+        self.landing_sum.d.next = self.data.val().addr + bit_cast::<64, 32>(self.data.val().offset);
         self.landing.d.next = self.data.val().lands;
         self.write_addr.data_in.next = self.write_sum.q.val();
         if self.landing.q.val() {

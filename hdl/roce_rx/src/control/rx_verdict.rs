@@ -489,6 +489,7 @@ impl Logic for RxVerdict {
         self.out_events.d.next.messages = self.o.val().good & self.d.val().class.ends;
         self.out_events.d.next.reads = self.o.val().good & self.d.val().class.read;
         self.out_events.d.next.atomics = self.o.val().good & self.d.val().class.atomic;
+        self.out_events.d.next.landings = self.o.val().lands;
         self.out_events.d.next.replays = self.o.val().job & self.d.val().replay;
         // A kill is no packet, so it comes alone.
         self.out_events.d.next.responder_errors = self.o.val().bad | self.late_kill.q.val();

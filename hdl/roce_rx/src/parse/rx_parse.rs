@@ -333,17 +333,15 @@ impl Logic for RxParse {
         self.out_write.d.next.store = self.j.val().keep & !self.j.val().refused;
         // The value lies across both beats and highest byte first; where the headers are read as RETH, that is the low half of
         // the virtual address and the R_Key.
-        self.value.next = (bit_cast::<64, 32>(
-            self.meta_delay.data_out.val().va.get_bits::<32>(0),
-        ) << 32)
+        self.value.next = (bit_cast::<64, 32>(self.meta_delay.data_out.val().va.get_bits::<32>(0))
+            << 32)
             | bit_cast::<64, 32>(self.meta_delay.data_out.val().rkey);
         self.value_change.next = 0.into();
         if self.meta_delay.data_out.val().opcode == ATOMIC_ACKNOWLEDGE {
-            self.value_change.next =
-                self.value.val() ^ self.j.val().data.get_bits::<64>(VALUE_BIT);
+            self.value_change.next = self.value.val() ^ self.j.val().data.get_bits::<64>(VALUE_BIT);
         }
-        self.out_write.d.next.data = self.j.val().data
-            ^ (bit_cast::<512, 64>(self.value_change.val()) << VALUE_BIT as u64);
+        self.out_write.d.next.data =
+            self.j.val().data ^ (bit_cast::<512, 64>(self.value_change.val()) << VALUE_BIT as u64);
         self.out_write.d.next.end = self.j.val().frame_end;
         self.out_write.d.next.good = self.icrc_now.val() & !self.any_reason.val();
         self.out_meta.d.next = self.meta_delay.data_out.val();

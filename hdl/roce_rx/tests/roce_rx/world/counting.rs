@@ -59,6 +59,7 @@ pub(super) fn counts(events: &RxEvents) -> Vec<(Counter, u64)> {
         (Counter::RxReads, bit(c.reads)),
         (Counter::RxAtomics, bit(c.atomics)),
         (Counter::RxReplays, bit(c.replays)),
+        (Counter::RxData, bit(c.landings)),
         (Counter::ResponderErrors, bit(c.responder_errors)),
         (Counter::RxPayloadBytes, events.payload_bytes.to_u64()),
         (Counter::RxAcks, bit(r.acks)),
