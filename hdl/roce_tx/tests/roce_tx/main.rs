@@ -307,7 +307,7 @@ fn bad_work_requests_halt_their_queue_only() {
         (|wqe| wqe.lkey = wqe.lkey + 1, 4),
         (|wqe| wqe.addr = wqe.addr | 1 << 63, 4),
         (|wqe| wqe.sges = 2.into(), 2),
-        (|wqe| wqe.opcode = 4.into(), 2),
+        (|wqe| wqe.opcode = 7.into(), 2),
         (|wqe| wqe.opcode = 0x82.into(), 2),
         (|wqe| wqe.flags = wqe.flags | u64::from(flags::INLINE), 2),
         (|wqe| wqe.sge_len = wqe.sge_len + 1, 1),
