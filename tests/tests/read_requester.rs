@@ -2,13 +2,15 @@
 
 use anyhow::{ensure, Context, Result};
 use ferroce_abi::opcode::rc;
-use ferroce_driver::{Access, Counter, Pmtu, SendWr, Sge, Status};
+use ferroce_driver::{Access, Counter, Pmtu, SendOp, SendWr, Sge, Status};
+use ferroce_sim::link::LinkConfig;
 use ferroce_tests::asked::{ask, come, done, placed, Asked};
 use ferroce_tests::bench::{Bench, Counts, ACK};
 use ferroce_tests::model;
 use ferroce_tests::peer::{add24, PeerConfig};
 use ferroce_tests::requester::response;
-use ferroce_tests::seed::seed;
+use ferroce_tests::seed::{rng, seed};
+use ferroce_tests::setup::{pair, world, Connection};
 use rand::Rng;
 
 /// First PSN: it wraps in the middle of the first longer READ.
@@ -443,5 +445,47 @@ fn stopped_queues_take_no_data() -> Result<()> {
     come(&mut bench, &data, &[], &counts)?;
     done(&bench, &[anew.completion(&bench, Status::Success)])?;
     ensure!(add24(anew.psn, 2) == 0);
+    Ok(())
+}
+
+/// When the last request of a stopped queue is flushed, its memory is the program's own again: no data is written any more.
+#[test]
+fn no_data_is_written_behind_the_flush() -> Result<()> {
+    const LEN: usize = 60_000;
+    const READS: usize = 16;
+    let seed = seed();
+    let mut rng = rng(seed);
+    let connection = Connection {
+        pmtu: Pmtu::B1024,
+        ..Connection::default()
+    };
+    let library = model::small()?;
+    for round in 0..6 {
+        let config = world(LinkConfig::default(), seed.wrapping_add(round));
+        let pair = pair(&library, &config, READS, &[connection])?;
+        let [near, far] = &pair.sides;
+        let source = far.pd.allocate(LEN, Access::ALL)?;
+        source.write(0, &[0xA5; LEN])?;
+        let target = near.pd.allocate(READS * LEN, Access::LOCAL_WRITE)?;
+        for n in 0..READS {
+            let sge = target.sge(n * LEN..(n + 1) * LEN)?;
+            let read = SendOp::Read(source.remote(0)?);
+            near.qps[0].post_send(SendWr::new(n as u64, read, sge))?;
+        }
+        let cycles = rng.gen_range(500..20_000);
+        pair.sim.with(|world| world.run(cycles))?;
+        near.qps[0].to_error()?;
+        let mut done = 0;
+        pair.sim.run_until("the flush", 100_000, || {
+            done += near.send_cq.poll(READS)?.len();
+            Ok::<_, anyhow::Error>(done == READS)
+        })?;
+        let then = target.to_vec(0..READS * LEN)?;
+        pair.sim.with(|world| world.run(40_000))?;
+        ensure!(
+            target.to_vec(0..READS * LEN)? == then,
+            "FERROCE_SEED={seed}: stopped after {cycles} cycles"
+        );
+    }
     Ok(())
 }

@@ -204,7 +204,6 @@ impl Logic for RoceRx {
         self.control.mr_answer.next = self.mr_answer.val();
         StreamOut::<PageReq>::link(&mut self.page_req, &mut self.control.page_req);
         StreamIn::<PageAnswer>::link(&mut self.page_answer, &mut self.control.page_answer);
-        self.hold_configs.next = self.control.hold_configs.val();
         // A frame enters before its region is looked at and leaves when its payload is on its way to the host.
         self.drains.mark.next = self.drain.val();
         self.drains.stalled_before.next = false;
@@ -218,6 +217,9 @@ impl Logic for RoceRx {
         self.control.kills.data.next = self.kills.data.val();
         self.control.kills.valid.next = self.kills.valid.val();
         self.kills.ready.next = self.control.kills.ready.val();
+        // A QP that begins a new life waits for the end of the old one.
+        self.hold_configs.next = self.control.hold_configs.val() | self.completer.halts.valid.val();
+        StreamOut::<Kick>::join(&mut self.completer.halts, &mut self.control.halts);
         self.fenced.next = self.mover.fenced.val();
         StreamOut::<Consumed>::link(&mut self.rq_consumed, &mut self.control.consumed);
 

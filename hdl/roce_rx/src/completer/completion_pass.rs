@@ -66,6 +66,10 @@ pub struct CompletionPass {
     pub kick: Signal<Out, Kick>,
     /// `kick` is valid.
     pub kick_valid: Signal<Out, Bit>,
+    /// Cycle 8: the requester has failed; `HALTED` comes when the receive side takes no more data for it.
+    pub halt: Signal<Out, Kick>,
+    /// `halt` is valid.
+    pub halt_valid: Signal<Out, Bit>,
     /// Cycle 8: completion.
     pub cqe: Signal<Out, CqeJob>,
     /// `cqe` is valid.
@@ -114,6 +118,8 @@ impl Logic for CompletionPass {
         self.rewind_valid.next = self.commit.rewind_valid.val();
         self.kick.next = self.commit.kick.val();
         self.kick_valid.next = self.commit.kick_valid.val();
+        self.halt.next = self.commit.halt.val();
+        self.halt_valid.next = self.commit.halt_valid.val();
         self.cqe.next = self.commit.cqe.val();
         self.cqe_valid.next = self.commit.cqe_valid.val();
         self.repeat.next = self.commit.repeat.val();

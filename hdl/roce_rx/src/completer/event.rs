@@ -37,4 +37,6 @@ pub mod kind {
     pub const FLUSH: u64 = 5;
     /// The SQ begins anew at index 0.
     pub const NEW_SQ: u64 = 6;
+    /// The receive side takes no more data for the QP.
+    pub const HALTED: u64 = 7;
 }

@@ -188,6 +188,9 @@ impl Logic for EventSelect {
             self.next.next.qp = self.ticks.data.val().qp;
         } else {
             self.next.next.kind = kind::ACK.into();
+            if self.responses.data.val().halted {
+                self.next.next.kind = kind::HALTED.into();
+            }
             self.next.next.qp = self.responses.data.val().qp;
             self.next.next.data = self.responses.data.val().data;
             self.next.next.psn = self.responses.data.val().psn;

@@ -38,6 +38,10 @@ pub struct PassCommit {
     pub kick: Signal<Out, Kick>,
     /// `kick` is valid.
     pub kick_valid: Signal<Out, Bit>,
+    /// Cycle 8: the requester has failed; `HALTED` comes when the receive side takes no more data for it.
+    pub halt: Signal<Out, Kick>,
+    /// `halt` is valid.
+    pub halt_valid: Signal<Out, Bit>,
     /// Cycle 8: completion.
     pub cqe: Signal<Out, CqeJob>,
     /// `cqe` is valid.
@@ -53,6 +57,8 @@ pub struct PassCommit {
     out_rewind_valid: DFF<Bit>,
     out_kick: DFF<Kick>,
     out_kick_valid: DFF<Bit>,
+    out_halt: DFF<Kick>,
+    out_halt_valid: DFF<Bit>,
     out_cqe: DFF<CqeJob>,
     out_cqe_valid: DFF<Bit>,
     out_repeat: DFF<Event>,
@@ -65,6 +71,8 @@ pub struct PassCommit {
     e: Signal<Local, Event>,
     restart_timer: Signal<Local, Bit>,
     go_on: Signal<Local, Bit>,
+    fails: Signal<Local, Bit>,
+    halted: Signal<Local, Bit>,
 }
 
 impl Logic for PassCommit {
@@ -78,6 +86,8 @@ impl Logic for PassCommit {
             out_rewind_valid,
             out_kick,
             out_kick_valid,
+            out_halt,
+            out_halt_valid,
             out_cqe,
             out_cqe_valid,
             out_repeat,
@@ -93,6 +103,9 @@ impl Logic for PassCommit {
         self.n.next = self.r.val().state;
         self.n.next.retries = self.a.val().retries;
         self.n.next.rnr_retries = self.a.val().rnr_retries;
+        self.fails.next =
+            self.a.val().fail | ((self.e.val().kind == kind::FLUSH) & !self.r.val().state.failed);
+        self.halted.next = (self.e.val().kind == kind::HALTED) & self.r.val().state.failed;
         self.restart_timer.next = self.a.val().sequence
             | self.a.val().timeout
             | self.a.val().resume
@@ -116,8 +129,9 @@ impl Logic for PassCommit {
             self.n.next.una_psn = self.m.val().una_retired;
         }
         // What fails or is flushed goes block by block: a WQE that was never sent does not say how many it has.
-        if self.a.val().fail | self.a.val().flush {
+        if self.a.val().flush {
             self.n.next.una_wqe = self.m.val().wqe_next;
+            self.n.next.local = false;
         }
         if self.a.val().retire {
             self.n.next.una_wqe = self.m.val().wqe_retired;
@@ -154,11 +168,16 @@ impl Logic for PassCommit {
             self.n.next.local_wqe = self.e.val().wqe;
             self.n.next.local_status = self.e.val().status;
         }
-        if self.a.val().fail | (self.e.val().kind == kind::FLUSH) {
+        if self.fails.val() {
             self.n.next.failed = true;
+            self.n.next.quiet = false;
             self.n.next.rnr_wait = false;
             self.n.next.armed = false;
-            self.n.next.local = false;
+            self.n.next.local = self.a.val().fail;
+            self.n.next.local_status = self.a.val().status;
+        }
+        if self.halted.val() {
+            self.n.next.quiet = true;
         }
         if self.e.val().kind == kind::NEW_SQ {
             self.n.next.una_wqe = 0.into();
@@ -212,20 +231,23 @@ impl Logic for PassCommit {
         self.out_cqe.d.next.wqe = self.r.val().state.una_wqe;
         self.out_cqe.d.next.status = 0.into();
         self.out_cqe.d.next.byte_len = 0.into();
-        if self.a.val().fail {
-            self.out_cqe.d.next.status = self.a.val().status;
-        } else if self.a.val().flush {
+        if self.a.val().flush {
             self.out_cqe.d.next.status = WR_FLUSH.into();
+            if self.r.val().state.local {
+                self.out_cqe.d.next.status = self.r.val().state.local_status;
+            }
         } else {
             self.out_cqe.d.next.byte_len = self.m.val().len;
         }
         self.out_cqe_valid.d.next =
-            self.a.val().fail | self.a.val().flush | (self.a.val().retire & self.m.val().signaled);
+            self.a.val().flush | (self.a.val().retire & self.m.val().signaled);
+        self.out_halt.d.next.qp = self.e.val().qp;
+        self.out_halt_valid.d.next = self.r.val().valid & self.fails.val();
 
         // An event that is not through comes again; else look whether the state wants more.
         self.go_on.next = self.a.val().check
-            | self.a.val().fail
             | (self.a.val().flush & (self.m.val().left != 1))
+            | self.halted.val()
             | (self.e.val().kind == kind::FLUSH);
         self.out_repeat.d.next = self.e.val();
         if !self.a.val().again {
@@ -247,6 +269,8 @@ impl Logic for PassCommit {
         self.rewind_valid.next = self.out_rewind_valid.q.val();
         self.kick.next = self.out_kick.q.val();
         self.kick_valid.next = self.out_kick_valid.q.val();
+        self.halt.next = self.out_halt.q.val();
+        self.halt_valid.next = self.out_halt_valid.q.val();
         self.cqe.next = self.out_cqe.q.val();
         self.cqe_valid.next = self.out_cqe_valid.q.val();
         self.repeat.next = self.out_repeat.q.val();

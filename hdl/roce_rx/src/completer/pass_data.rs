@@ -10,8 +10,10 @@ pub struct PassState {
     pub una_psn: Bits<24>,
     /// SQ index of the oldest WQE that is not retired.
     pub una_wqe: Bits<16>,
-    /// In error: WQEs are flushed.
+    /// In error: WQEs are flushed, once `quiet`.
     pub failed: Bit,
+    /// With `failed`: no more data is written for the QP. Until then its WQEs and their buffers are not given back.
+    pub quiet: Bit,
     /// Waiting after an RNR NAK until `deadline`.
     pub rnr_wait: Bit,
     /// The ACK timer runs, until `deadline`.
@@ -26,7 +28,7 @@ pub struct PassState {
     pub retries: Bits<3>,
     /// RNR retries left.
     pub rnr_retries: Bits<3>,
-    /// A WQE failed in the sender.
+    /// A WQE failed in the sender; with `failed`, the oldest WQE is to end with `local_status`.
     pub local: Bit,
     /// Its SQ index.
     pub local_wqe: Bits<16>,

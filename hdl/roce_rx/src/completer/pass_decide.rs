@@ -121,6 +121,7 @@ impl Logic for PassDecide {
             & (self.s.val().armed != self.n.val().outstanding.any());
         self.a7.d.next.flush = self.r.val().valid
             & self.s.val().failed
+            & self.s.val().quiet
             & (self.r.val().event.kind != kind::RESTART)
             & (self.r.val().event.kind != kind::FLUSH)
             & (self.r.val().event.kind != kind::NEW_SQ)

@@ -56,6 +56,9 @@ pub struct Completer {
     pub rewinds: StreamOut<Rewind>,
     /// To the scheduler: the window has opened.
     pub kicks: StreamOut<Kick>,
+    /// QPs whose requester has failed, to the control pipeline, which answers with a response `halted`. There is a place for every QP, so the
+    /// completer waits for nothing here.
+    pub halts: StreamOut<Kick>,
     /// Send completions.
     pub cqes: StreamOut<CqeJob>,
     /// What is counted.
@@ -73,6 +76,7 @@ pub struct Completer {
     repeated: SyncFifo<Event>,
     rewind_fifo: SyncFifo<Rewind>,
     kick_fifo: SyncFifo<Kick>,
+    halt_fifo: SyncFifo<Kick>,
     cqe_fifo: SyncFifo<CqeJob>,
     no_room: DFF<Bit>,
     hold: DFF<Bit>,
@@ -102,6 +106,7 @@ impl Completer {
             completer_pub: Signal::default(),
             rewinds: StreamOut::default(),
             kicks: StreamOut::default(),
+            halts: StreamOut::default(),
             cqes: StreamOut::default(),
             counts: Signal::default(),
             log2_window: Constant::new((log2_window as u64).into()),
@@ -117,6 +122,7 @@ impl Completer {
             repeated: SyncFifo::new_with_reserve(LOG2_OUTPUT, OUTPUT_RESERVE),
             rewind_fifo: SyncFifo::new_with_reserve(LOG2_OUTPUT, OUTPUT_RESERVE),
             kick_fifo: SyncFifo::new_with_reserve(LOG2_OUTPUT, OUTPUT_RESERVE),
+            halt_fifo: SyncFifo::new(log2_qps),
             cqe_fifo: SyncFifo::new_with_reserve(LOG2_OUTPUT, OUTPUT_RESERVE),
             no_room: DFF::default(),
             hold: DFF::default(),
@@ -137,7 +143,15 @@ impl Logic for Completer {
     fn update(&mut self) {
         dff_setup!(self, clock, no_room, hold);
         clock!(self, clock, select, pass, scan, states, cfgs, senders, posted, sent);
-        clock!(self, clock, repeated, rewind_fifo, kick_fifo, cqe_fifo);
+        clock!(
+            self,
+            clock,
+            repeated,
+            rewind_fifo,
+            kick_fifo,
+            halt_fifo,
+            cqe_fifo
+        );
         self.no_room.d.next = self.repeated.almost_full.val();
         self.hold.d.next = self.rewind_fifo.almost_full.val()
             | self.kick_fifo.almost_full.val()
@@ -214,6 +228,9 @@ impl Logic for Completer {
         self.rewind_fifo.input.valid.next = self.pass.rewind_valid.val();
         self.kick_fifo.input.data.next = self.pass.kick.val();
         self.kick_fifo.input.valid.next = self.pass.kick_valid.val();
+        self.halt_fifo.input.data.next = self.pass.halt.val();
+        self.halt_fifo.input.valid.next = self.pass.halt_valid.val();
+        StreamOut::<Kick>::link(&mut self.halts, &mut self.halt_fifo.output);
         self.cqe_fifo.input.data.next = self.pass.cqe.val();
         self.cqe_fifo.input.valid.next = self.pass.cqe_valid.val();
         StreamOut::<Rewind>::link(&mut self.rewinds, &mut self.rewind_fifo.output);

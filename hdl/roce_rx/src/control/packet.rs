@@ -55,6 +55,8 @@ pub struct Checked {
     pub stops: Bit,
     /// The QP has failed elsewhere in the life `meta.syndrome`.
     pub kill: Bit,
+    /// The QP's requester has failed.
+    pub halt: Bit,
     /// QP index.
     pub qp: Bits<14>,
     /// The headers.
@@ -139,6 +141,8 @@ pub struct Decided {
     pub stops: Bit,
     /// The QP has failed elsewhere in the life `syndrome`.
     pub kill: Bit,
+    /// The QP's requester has failed: it takes no more data.
+    pub halt: Bit,
     /// QP index.
     pub qp: Bits<14>,
     /// ACK or NAK for the completer.

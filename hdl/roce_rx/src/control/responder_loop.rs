@@ -274,8 +274,11 @@ impl Logic for ResponderLoop {
         self.positions.wr_addr.next = bit_cast::<20, 14>(self.c5.q.val().queue);
         self.positions.wr_data.next = self.next_rq.val();
 
-        self.out6.d.next.packet =
-            self.c5.q.val().valid & !self.c5.q.val().reconfig & !self.c5.q.val().kill;
+        self.out6.d.next.packet = self.c5.q.val().valid
+            & !self.c5.q.val().reconfig
+            & !self.c5.q.val().kill
+            & !self.c5.q.val().halt;
+        self.out6.d.next.halt = self.c5.q.val().halt;
         self.out6.d.next.kill = self.c5.q.val().kill;
         self.out6.d.next.jobs = self.s5.q.val().jobs;
         // A duplicate's answer may not reach beyond what was expected when it came.

@@ -17,7 +17,7 @@ use ferroce_rtl::desc::pages::{PageAnswer, PageReq};
 use ferroce_rtl::desc::rx::{
     AckInfo, Answer, AnsweredPub, Kill, RqPosition, RqPub, RxMeta, Verdict,
 };
-use ferroce_rtl::desc::tx::{Consumed, SenderPub, SentWrite};
+use ferroce_rtl::desc::tx::{Consumed, Kick, SenderPub, SentWrite};
 use ferroce_rtl::stream::{StreamIn, StreamOut};
 use ferroce_rtl::sync_fifo::SyncFifo;
 
@@ -53,6 +53,8 @@ pub struct RxControl {
     pub sent_write: Signal<In, SentWrite>,
     /// The sender's progress.
     pub sender_pub: Signal<In, SenderPub>,
+    /// QPs whose requester has failed; each is told of in `responses` once nothing is taken for it any more.
+    pub halts: StreamIn<Kick>,
     /// RQ WQE cache read.
     pub wqe_read: Signal<Out, WqeRead>,
     /// Its answer.
@@ -113,6 +115,7 @@ impl RxControl {
             rq_pub: Signal::default(),
             sent_write: Signal::default(),
             sender_pub: Signal::default(),
+            halts: StreamIn::default(),
             wqe_read: Signal::default(),
             wqe_data: Signal::default(),
             mr_check: Signal::default(),
@@ -191,6 +194,7 @@ impl Logic for RxControl {
         self.front.kills.data.next = self.kills.data.val();
         self.front.kills.valid.next = self.kills.valid.val();
         self.kills.ready.next = self.front.kills.ready.val();
+        StreamIn::<Kick>::link(&mut self.halts, &mut self.front.halts);
         self.progress.rd_qp.next = self.front.rd_qp.val();
         self.progress.rd_queue.next = self.front.rd_queue.val();
         self.rq_position.next = self.progress.position.val();

@@ -8,6 +8,7 @@ use ferroce_emit::prelude::*;
 use ferroce_rtl::delay::Delay;
 use ferroce_rtl::desc::cfg::{table, CfgWrite};
 use ferroce_rtl::desc::rx::{Kill, RxMeta};
+use ferroce_rtl::desc::tx::Kick;
 use ferroce_rtl::stream::StreamIn;
 
 const ENABLED: usize = offset(Layout::FIELDS, "enabled");
@@ -96,6 +97,8 @@ pub struct Op {
     pub srq: Bit,
     /// A [`Kill`], not a packet.
     pub kill: Bit,
+    /// A failed requester, not a packet.
+    pub halt: Bit,
 }
 
 /// Data waits for the end of a READ before it that is still in the comparison: a scoreboard of 32 bits, indexed by the low QP bits, tells. It
@@ -111,6 +114,8 @@ pub struct RxEntry {
     pub cfg: Signal<In, CfgWrite>,
     /// QPs that failed elsewhere.
     pub kills: StreamIn<Kill>,
+    /// QPs whose requester has failed.
+    pub halts: StreamIn<Kick>,
     /// Start no packet; from a register.
     pub hold: Signal<In, Bit>,
     /// Something begins in this cycle.
@@ -143,6 +148,7 @@ pub struct RxEntry {
     waits: Signal<Local, Bit>,
     take: Signal<Local, Bit>,
     take_kill: Signal<Local, Bit>,
+    take_halt: Signal<Local, Bit>,
     start: Signal<Local, Bit>,
 }
 
@@ -153,6 +159,7 @@ impl Default for RxEntry {
             packets: StreamIn::default(),
             cfg: Signal::default(),
             kills: StreamIn::default(),
+            halts: StreamIn::default(),
             hold: Signal::default(),
             starting: Signal::default(),
             op: Signal::default(),
@@ -179,6 +186,7 @@ impl Default for RxEntry {
             waits: Signal::default(),
             take: Signal::default(),
             take_kill: Signal::default(),
+            take_halt: Signal::default(),
             start: Signal::default(),
         }
     }
@@ -216,10 +224,20 @@ impl Logic for RxEntry {
             & !self.hold.val()
             & !self.pending.q.val();
         self.kills.ready.next = !self.started.q.val() & !self.hold.val() & !self.pending.q.val();
+        self.halts.ready.next = !self.started.q.val()
+            & !self.hold.val()
+            & !self.pending.q.val()
+            & !self.kills.valid.val();
+        self.take_halt.next = self.halts.valid.val()
+            & !self.started.q.val()
+            & !self.hold.val()
+            & !self.pending.q.val()
+            & !self.kills.valid.val();
         self.take.next = !self.started.q.val()
             & !self.hold.val()
             & !self.pending.q.val()
             & !self.kills.valid.val()
+            & !self.halts.valid.val()
             & !self.waits.val();
         self.endings.data_in.next.valid =
             self.take.val() & self.packets.valid.val() & self.ends.val();
@@ -242,12 +260,14 @@ impl Logic for RxEntry {
         self.packets.ready.next = self.take.val();
         self.start.next = (self.take.val() & self.packets.valid.val())
             | self.take_kill.val()
+            | self.take_halt.val()
             | (!self.started.q.val() & self.pending.q.val());
         self.started.d.next = self.start.val();
         self.starting.next = self.start.val();
         self.op1.d.next.valid = self.start.val();
         self.op1.d.next.reconfig = self.pending.q.val();
         self.op1.d.next.kill = self.take_kill.val();
+        self.op1.d.next.halt = self.take_halt.val();
         self.op1.d.next.restart = self.pending_restart.q.val();
         self.op1.d.next.restart_rq = self.pending_restart_rq.q.val();
         self.op1.d.next.stops = self.pending_stops.q.val();
@@ -256,6 +276,9 @@ impl Logic for RxEntry {
         if self.take_kill.val() {
             self.meta1.d.next.dqpn = bit_cast::<24, 14>(self.kills.data.val().qp);
             self.meta1.d.next.syndrome = self.kills.data.val().life;
+        }
+        if self.take_halt.val() {
+            self.meta1.d.next.dqpn = bit_cast::<24, 14>(self.halts.data.val().qp);
         }
         if self.pending.q.val() {
             self.meta1.d.next.dqpn = self.pending_qp.q.val();

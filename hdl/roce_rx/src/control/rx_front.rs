@@ -6,6 +6,7 @@ use ferroce_abi::limits::SRQ_BITS;
 use ferroce_emit::prelude::*;
 use ferroce_rtl::desc::cfg::CfgWrite;
 use ferroce_rtl::desc::rx::{AnsweredPub, Kill, RqPub, RxMeta};
+use ferroce_rtl::desc::tx::Kick;
 use ferroce_rtl::ram::{Ram, RAM_LATENCY};
 use ferroce_rtl::stream::StreamIn;
 
@@ -77,6 +78,8 @@ pub struct RxFront {
     pub answered: Signal<In, AnsweredPub>,
     /// QPs that failed elsewhere.
     pub kills: StreamIn<Kill>,
+    /// QPs whose requester has failed.
+    pub halts: StreamIn<Kick>,
     /// Start no packet; from a register.
     pub hold: Signal<In, Bit>,
     /// A receive queue's position is to be read, in the same cycle.
@@ -146,6 +149,7 @@ impl RxFront {
             packets: StreamIn::default(),
             answered: Signal::default(),
             kills: StreamIn::default(),
+            halts: StreamIn::default(),
             cfg: Signal::default(),
             rq_pub: Signal::default(),
             mark: Signal::default(),
@@ -211,6 +215,7 @@ impl Logic for RxFront {
         self.inlet.kills.data.next = self.kills.data.val();
         self.inlet.kills.valid.next = self.kills.valid.val();
         self.kills.ready.next = self.inlet.kills.ready.val();
+        StreamIn::<Kick>::link(&mut self.halts, &mut self.inlet.halts);
         self.inlet.packets.data.next = self.packets.data.val();
         self.inlet.packets.valid.next = self.packets.valid.val();
         self.packets.ready.next = self.inlet.packets.ready.val();
@@ -367,6 +372,7 @@ impl Logic for RxFront {
         self.live4.d.next = self.r3.q.val().op.valid
             & !self.r3.q.val().op.reconfig
             & !self.r3.q.val().op.kill
+            & !self.r3.q.val().op.halt
             & self.r3.q.val().exists;
         self.stray4.d.next =
             self.r3.q.val().op.valid & !self.r3.q.val().op.reconfig & !self.r3.q.val().exists;
@@ -443,6 +449,8 @@ impl Logic for RxFront {
             self.psns4.q.val() + bit_cast::<24, 1>(self.ragged4.q.val().into());
         self.checked5.d.next.job_limit =
             self.jobs_done.rd_data.val() + bit_cast::<6, 5>(self.c4.q.val().max_reads);
+        self.checked5.d.next.halt =
+            self.r.val().op.valid & self.r.val().op.halt & self.r.val().exists;
         self.checked5.d.next.pmtu = self.c4.q.val().pmtu;
         self.checked5.d.next.qp = self.r.val().meta.dqpn.get_bits::<14>(0);
         self.checked5.d.next.meta = self.r.val().meta;

@@ -191,7 +191,8 @@ impl Logic for RxPages {
         // A packet in one cycle, its second page in the next.
         self.real.next = self.waiting2.q.val().packet.packet
             | self.waiting2.q.val().packet.reconfig
-            | self.waiting2.q.val().packet.kill;
+            | self.waiting2.q.val().packet.kill
+            | self.waiting2.q.val().packet.halt;
         self.waiting.input.valid.next = self.real.val();
         self.waiting.input.data.next = self.waiting2.q.val();
         self.second3.d.next = self.real.val() & self.waiting2.q.val().crosses;

@@ -256,6 +256,7 @@ impl Logic for RxVerdict {
         self.life.rd_addr.next = bit_cast::<20, 14>(self.dead_qp.val());
         self.life.wr_addr.next = bit_cast::<20, 14>(self.p.val().qp);
         self.homeless.next = self.p.val().misfit
+            | self.p.val().halt
             | (self.p.val().lands & (self.placed.val().denied | self.placed.val().fault));
         self.life.wr_valid.next = self.p.val().accept
             | self.p.val().fatal
@@ -446,7 +447,8 @@ impl Logic for RxVerdict {
         self.out_response.d.next.qp = self.d.val().qp;
         self.out_response.d.next.psn = self.d.val().psn;
         self.out_response.d.next.msn = self.d.val().msn;
-        self.out_response.d.next.data = !self.d.val().response;
+        self.out_response.d.next.halted = self.d.val().halt;
+        self.out_response.d.next.data = !self.d.val().response & !self.d.val().halt;
         self.out_response.d.next.landing = self.o.val().lands;
         self.out_response.d.next.syndrome = ACK.into();
         if self.d.val().response {
@@ -461,7 +463,8 @@ impl Logic for RxVerdict {
         if self.o.val().lost {
             self.out_response.d.next.syndrome = (BAD_DATA + LOC_PROT).into();
         }
-        self.out_response_valid.d.next = self.d.val().response | self.o.val().tells;
+        self.out_response_valid.d.next =
+            self.d.val().response | self.o.val().tells | self.d.val().halt;
 
         self.out_consumed.d.next.qp = self.d.val().queue;
         self.out_consumed.d.next.wqe = self.d.val().rq + 1;

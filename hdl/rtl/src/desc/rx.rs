@@ -52,6 +52,8 @@ pub const BAD_DATA: u64 = 0xE0;
 /// What a response tells the completer: an ACK, NAK or RNR NAK; or, with `data`, what became of data of READs and atomics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, LogicStruct, FromBits)]
 pub struct AckInfo {
+    /// No response: the pipeline takes no more data for a QP whose requester has failed, and all it took before is on its way to the host.
+    pub halted: Bit,
     /// With `data`: to be told once the data is on its way to the host.
     pub landing: Bit,
     /// About data. It speaks for READs and atomics too, which ACKs and NAKs do not: an ACK says that all data up to `psn` has come, and a NAK all
