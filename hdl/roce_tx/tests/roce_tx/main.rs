@@ -25,6 +25,12 @@ const OPCODES: [WrOpcode; 4] = [
     WrOpcode::SendWithImm,
 ];
 
+const JOBS: [WrOpcode; 3] = [
+    WrOpcode::RdmaRead,
+    WrOpcode::AtomicCmpAndSwp,
+    WrOpcode::AtomicFetchAndAdd,
+];
+
 /// A host that answers in order after 900 ns.
 pub const ORDERLY: Timing = Timing {
     latency: 225,
@@ -255,6 +261,53 @@ fn the_sender_goes_back_to_any_packet() {
     let skips: u64 = world.queues.iter().map(|queue| queue.skips).sum();
     println!("{rewinds} rewinds, {skips} times all was acknowledged before it was sent again");
     assert!(rewinds > 50, "only {rewinds} rewinds");
+    assert!(world.errors.is_empty());
+}
+
+/// READs, atomics and fenced messages among others, each READ taking the PSNs of its answer, and sent again from any of these.
+#[test]
+fn reads_and_atomics_take_turns_with_the_rest() {
+    let mut rng = random();
+    let mut conns = connections(&mut rng, &[Pmtu::ALL.as_slice(), &Pmtu::ALL].concat());
+    for (qp, conn) in conns.iter_mut().enumerate() {
+        conn.max_reads = [1, 2, 3, 16][qp % 4];
+        conn.first_psn = 0xFF_FFFF - conn.first_psn % 64;
+    }
+    let knobs = Knobs {
+        ack: (50, 3000),
+        fetch: 20,
+        ack_loss: 4,
+        time_out: 12_000,
+        ..ROUGH
+    };
+    let mut world = World::new(rng, knobs, WILD, &conns);
+    for qp in 0..conns.len() {
+        for _ in 0..100 {
+            let (len, offset) = (world.rng.gen_range(0..12_000), world.rng.gen_range(0..64));
+            let mut message = message(&mut world.rng, len, offset);
+            if world.rng.gen() {
+                message.opcode = *JOBS.choose(&mut world.rng).expect("some");
+            }
+            if message.opcode.is_atomic() {
+                message.len = 8;
+            }
+            if world.rng.gen_bool(0.2) {
+                message.flags |= flags::FENCE;
+            }
+            world.queues[qp].post(message);
+        }
+    }
+    while !world.all_done() {
+        let qp = world.rng.gen_range(0..conns.len());
+        let queue = &world.queues[qp];
+        let (una, next) = (queue.una, queue.next_frame);
+        if world.rng.gen_range(0..200) == 0 && queue.rewinds.is_empty() && una < next {
+            let packet = world.rng.gen_range(una..next);
+            world.rewind(qp, packet, false);
+        }
+        world.cycle();
+        assert!(world.sim.cycle < 6_000_000, "not done:{}", world.state());
+    }
     assert!(world.errors.is_empty());
 }
 

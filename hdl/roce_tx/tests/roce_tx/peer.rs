@@ -3,7 +3,7 @@
 use crate::host::bytes_at;
 use ferroce_abi::cfg::{mac_bits, AvCfg, PortCfg, SenderCfg};
 use ferroce_abi::frame::{Endpoint, Extensions, Frame, Ip, Packet};
-use ferroce_abi::headers::{Aeth, Bth, Mac, Reth, Syndrome};
+use ferroce_abi::headers::{Aeth, AtomicEth, Bth, Mac, Reth, Syndrome};
 use ferroce_abi::limits::{Pmtu, MAX_READS};
 use ferroce_abi::opcode::rc;
 use ferroce_abi::wqe::{flags, WrOpcode};
@@ -40,7 +40,22 @@ impl Message {
 
     /// The peer gets a completion that can be solicited.
     fn completes_at_peer(&self) -> bool {
-        !matches!(self.opcode, WrOpcode::RdmaWrite)
+        !matches!(self.opcode, WrOpcode::RdmaWrite) && !self.is_job()
+    }
+
+    /// A READ or atomic.
+    pub fn is_job(&self) -> bool {
+        self.opcode == WrOpcode::RdmaRead || self.opcode.is_atomic()
+    }
+
+    /// Operands of an atomic.
+    pub fn atomic(&self) -> AtomicEth {
+        AtomicEth {
+            va: self.va,
+            rkey: self.rkey,
+            operand: self.va.rotate_left(17),
+            compare: self.va.rotate_left(31),
+        }
     }
 }
 
@@ -56,6 +71,7 @@ pub struct Connection {
     pub ttl: u8,
     pub pmtu: Pmtu,
     pub first_psn: u32,
+    pub max_reads: u8,
 }
 
 /// Table entries of a connection.
@@ -85,6 +101,7 @@ impl Connection {
             ttl: 64 + n,
             pmtu,
             first_psn,
+            max_reads: MAX_READS,
         }
     }
 
@@ -108,7 +125,7 @@ impl Connection {
             pmtu: self.pmtu.log2(),
             pd,
             psn: self.first_psn,
-            max_reads: MAX_READS,
+            max_reads: self.max_reads,
         };
         Entries {
             port: port.to_bits().expect("the port fits its entry"),
@@ -126,8 +143,38 @@ impl Connection {
         frame.encode().expect("a packet that can be built")
     }
 
+    /// The request of a READ or atomic for all that its answer has from packet `n` on.
+    fn job(&self, message: &Message, n: u32, first_psn: u32) -> Vec<u8> {
+        let opcode = match message.opcode {
+            WrOpcode::RdmaRead => rc::READ_REQUEST,
+            WrOpcode::AtomicCmpAndSwp => rc::CMP_SWAP,
+            _ => rc::FETCH_ADD,
+        };
+        let mut bth = Bth::new(opcode, self.dqpn, (first_psn + n) & PSN_MASK);
+        bth.pkey = self.pkey;
+        bth.ackreq = true;
+        let start = n * self.pmtu.bytes();
+        let reads = message.opcode == WrOpcode::RdmaRead;
+        self.frame(Packet {
+            bth,
+            ext: Extensions {
+                reth: reads.then_some(Reth {
+                    va: message.va.wrapping_add(start.into()),
+                    rkey: message.rkey,
+                    dma_len: message.len - start,
+                }),
+                atomic: (!reads).then_some(message.atomic()),
+                ..Extensions::default()
+            },
+            payload: Vec::new(),
+        })
+    }
+
     /// Packet `n` of a message whose first one has `first_psn`.
     pub fn request(&self, message: &Message, n: u32, first_psn: u32) -> Vec<u8> {
+        if message.is_job() {
+            return self.job(message, n, first_psn);
+        }
         let size = self.pmtu.bytes();
         let count = self.pmtu.packets(message.len);
         let (first, last) = (n == 0, n + 1 == count);

@@ -168,8 +168,8 @@ impl Queue {
             addr: message.addr.into(),
             lkey: u64::from(self.lkey).into(),
             sge_len: u64::from(message.len).into(),
-            operand: 0.into(),
-            compare: 0.into(),
+            operand: message.atomic().operand.into(),
+            compare: message.atomic().compare.into(),
         };
         if let Some((_, spoil)) = self.fault.filter(|&(at, _)| at == index) {
             spoil(&mut wqe);
@@ -194,6 +194,18 @@ impl Queue {
         fetches
     }
 
+    /// READs and atomics among messages `from..to`.
+    fn jobs(&self, from: usize, to: usize) -> usize {
+        let range = &self.messages[from..to];
+        range.iter().filter(|message| message.is_job()).count()
+    }
+
+    /// A check of local memory at `va` is for a READ or atomic, which will write it.
+    pub fn lands_at(&self, va: u64) -> bool {
+        let mut at = self.messages.iter().filter(|message| message.addr == va);
+        at.any(Message::is_job)
+    }
+
     /// What the sender must report when it begins a message.
     pub fn check_sent(&mut self, sent: &SentWrite, depth: usize, now: u64) {
         let index = Self::full_index(sent.wqe.to_u64(), self.begun);
@@ -215,6 +227,23 @@ impl Queue {
         assert_eq!(sent.opcode.to_u64(), message.opcode as u64);
         assert_eq!(sent.signaled, signaled);
         assert_eq!(sent.len.to_u64(), u64::from(message.len));
+        if index == self.begun {
+            let waiting = self.jobs(una.min(index), index);
+            if message.is_job() {
+                assert!(
+                    waiting < usize::from(self.conn.max_reads),
+                    "one READ too many"
+                );
+            }
+            let fenced = message.flags & flags::FENCE != 0;
+            assert!(!fenced || waiting == 0, "message {index} does not wait");
+        }
+        assert_eq!(sent.job, index == self.begun && message.is_job());
+        if sent.job {
+            assert_eq!(sent.number.index(), self.jobs(0, index) % 16);
+            assert_eq!(sent.addr.to_u64(), message.addr);
+            assert_eq!(sent.lkey.to_u64(), u64::from(self.lkey));
+        }
         self.begun = self.begun.max(index + 1);
     }
 
@@ -225,7 +254,7 @@ impl Queue {
             qp: (qp as u64).into(),
             una_psn: u64::from(self.psn(self.una)).into(),
             una_wqe: (self.una_message() as u64 & 0xFFFF).into(),
-            jobs: 0.into(),
+            jobs: (self.jobs(0, self.una_message()) as u64 & 0x3F).into(),
         }
     }
 
@@ -258,8 +287,13 @@ impl Queue {
                 self.skips += 1;
             }
         }
-        self.next_frame = packet + 1;
-        self.highest = self.highest.max(packet + 1);
+        let message = self.place(packet).0;
+        self.next_frame = if self.messages[message].is_job() {
+            self.starts[message + 1]
+        } else {
+            packet + 1
+        };
+        self.highest = self.highest.max(self.next_frame);
         self.frames += 1;
         packet
     }

@@ -6,6 +6,7 @@ use crate::host::{Host, Timing};
 use crate::peer::Connection;
 use crate::queue::Queue;
 use crate::source::{Source, StreamWatch};
+use ferroce_abi::mr::Access;
 use ferroce_emit::harness::Sim;
 use ferroce_roce_tx::desc::FetchError;
 use ferroce_roce_tx::roce_tx::{RoceTx, TxSizes};
@@ -360,6 +361,15 @@ impl World {
                 u64::from(queue.lkey) == check.key.to_u64()
                     && u64::from(Queue::pd(qp - 1)) == check.pd.to_u64()
             });
-        len == 0 || known && va >> 63 == 0 && (va + len) >> 63 == 0 && check.access.to_u64() == 0
+        if len == 0 || !known {
+            return len == 0;
+        }
+        let lands = self.queues[qp - 1].lands_at(va);
+        let access = if lands {
+            Access::LOCAL_WRITE
+        } else {
+            Access::NONE
+        };
+        va >> 63 == 0 && (va + len) >> 63 == 0 && check.access.to_u64() == u64::from(access.bits())
     }
 }

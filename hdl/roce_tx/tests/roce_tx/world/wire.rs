@@ -41,7 +41,7 @@ impl World {
             .unwrap_or_else(|| panic!("no QP sends to {dqpn:#x}: {frame:02x?}"));
         let queue = &mut self.queues[qp];
         let packet = queue.arrive(psn);
-        let expected = queue.frame(packet);
+        let (expected, end) = (queue.frame(packet), queue.next_frame);
         assert_eq!(
             frame,
             expected,
@@ -52,7 +52,7 @@ impl World {
         let lost = self.knobs.ack_loss != 0 && self.rng.gen_range(0..self.knobs.ack_loss) == 0;
         if wants_ack && !lost {
             let at = self.sim.cycle + self.knobs.ack.0 + self.rng.gen_range(0..=self.knobs.ack.1);
-            self.answers.push((std::cmp::Reverse(at), qp, packet + 1));
+            self.answers.push((std::cmp::Reverse(at), qp, end));
         }
     }
 }
