@@ -24,6 +24,8 @@ pub struct Connection {
     pub rnr_retry: u8,
     /// RNR timer code.
     pub min_rnr_timer: u8,
+    /// READs and atomics of each side that may be unanswered.
+    pub max_rd_atomic: u8,
 }
 
 impl Default for Connection {
@@ -36,6 +38,7 @@ impl Default for Connection {
             retry_cnt: 7,
             rnr_retry: 7,
             min_rnr_timer: 1,
+            max_rd_atomic: 16,
         }
     }
 }
@@ -81,12 +84,14 @@ pub fn connect(pair: &Pair, index: usize, connection: &Connection) -> Result<()>
         let rtr = RtrAttr {
             pmtu: connection.pmtu,
             min_rnr_timer: connection.min_rnr_timer,
+            max_dest_rd_atomic: connection.max_rd_atomic,
             ..RtrAttr::new(peer.address, peer.qps[index].qpn(), connection.psn[1 - me])
         };
         let rts = RtsAttr {
             timeout: connection.timeout,
             retry_cnt: connection.retry_cnt,
             rnr_retry: connection.rnr_retry,
+            max_rd_atomic: connection.max_rd_atomic,
             ..RtsAttr::new(connection.psn[me])
         };
         side.qps[index].reset()?;

@@ -24,7 +24,7 @@ struct Effect {
     duplicates: u64,
 }
 
-/// A message of [`PACKETS`] packets, while the frames with these numbers are lost towards the receiver and back.
+/// A message of [`PACKETS`] packets, or a READ whose answer has so many, while the frames with these numbers are lost towards the receiver and back.
 fn lose(op: Op, forward: &[u64], backward: &[u64], effect: &Effect) -> Result<()> {
     let seed = seed();
     let connection = Connection {
@@ -72,7 +72,8 @@ fn lose(op: Op, forward: &[u64], backward: &[u64], effect: &Effect) -> Result<()
         "the receiver counts {duplicates} duplicates"
     );
     ensure!(receiver.get(Counter::RxMessages) == 1);
-    ensure!(receiver.get(Counter::RxRequests) == PACKETS);
+    let requests = if op == Op::Read { 1 } else { PACKETS };
+    ensure!(receiver.get(Counter::RxRequests) == requests);
     Ok(())
 }
 
@@ -144,6 +145,30 @@ fn lost_retransmission() -> Result<()> {
     lose(Op::Write, &[3, PACKETS], &[], &effect)
 }
 
+/// Behind a gap in the data of a READ the rest is asked for at once, else after the time-out.
+#[test]
+fn lost_read_data() -> Result<()> {
+    lose(Op::Read, &[], &[0], &SEEN)?;
+    lose(Op::Read, &[], &[7], &SEEN)?;
+    lose(Op::Read, &[], &[PACKETS - 1], &UNSEEN)
+}
+
+#[test]
+fn lost_read_request() -> Result<()> {
+    lose(Op::Read, &[0], &[], &UNSEEN)?;
+    let twice = Effect {
+        timeouts: 2,
+        ..UNSEEN
+    };
+    lose(Op::Read, &[0, 1], &[], &twice)?;
+    // The request for the rest.
+    let again = Effect {
+        timeouts: 1,
+        ..SEEN
+    };
+    lose(Op::Read, &[1], &[5], &again)
+}
+
 /// A cable for a seed: each misfortune alone, or all together.
 fn misfortune(choice: u64, rate: f64) -> LinkConfig {
     let good = LinkConfig::default();
@@ -196,6 +221,7 @@ fn bad_cable(seed: u64) -> Result<()> {
         .map(|_| Connection {
             pmtu: [Pmtu::B256, Pmtu::B512, Pmtu::B1024][rng.gen_range(0..3)],
             timeout: rng.gen_range(2..4),
+            max_rd_atomic: [1, 2, 4, 16][rng.gen_range(0..4)],
             ..Connection::default()
         })
         .collect();

@@ -2,6 +2,7 @@
 
 mod chaos;
 mod completions;
+mod data;
 mod lengths;
 mod moving;
 mod packet;

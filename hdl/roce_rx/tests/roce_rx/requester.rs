@@ -20,6 +20,8 @@ pub struct Requester {
     pub psn: u32,
     pub begun: u16,
     pub posted: u16,
+    /// READs and atomics begun.
+    pub jobs: u64,
 }
 
 impl Requester {
@@ -31,6 +33,7 @@ impl Requester {
             psn: cfg.psn,
             begun: 0,
             posted: 0,
+            jobs: 0,
         };
         requester.publish(world);
         world.sq_pubs.push_back(SqPub {
@@ -49,7 +52,7 @@ impl Requester {
             qp: (self.qp as u64).into(),
             max_psn: u64::from(self.psn).into(),
             begun: u64::from(self.begun).into(),
-            jobs: 0.into(),
+            jobs: (self.jobs % 64).into(),
         });
     }
 
@@ -71,6 +74,30 @@ impl Requester {
         signaled: bool,
         len: u32,
     ) {
+        self.begin(world, packets, opcode, signaled, len, None);
+    }
+
+    /// Begins and sends a READ or atomic whose answer has so many packets, and whose data goes to an address through a key.
+    pub fn ask(
+        &mut self,
+        world: &mut World,
+        packets: u32,
+        opcode: WrOpcode,
+        len: u32,
+        place: (u64, u32),
+    ) {
+        self.begin(world, packets, opcode, true, len, Some(place));
+    }
+
+    fn begin(
+        &mut self,
+        world: &mut World,
+        packets: u32,
+        opcode: WrOpcode,
+        signaled: bool,
+        len: u32,
+        place: Option<(u64, u32)>,
+    ) {
         if self.begun == self.posted {
             self.post(world, 1);
         }
@@ -85,8 +112,12 @@ impl Requester {
             signaled,
             len: u64::from(len).into(),
             extra: 0.into(),
-            ..SentWrite::default()
+            job: place.is_some(),
+            number: (self.jobs % 16).into(),
+            addr: place.map_or(0, |(addr, _)| addr).into(),
+            lkey: place.map_or(0, |(_, lkey)| u64::from(lkey)).into(),
         });
+        self.jobs += u64::from(place.is_some());
         self.begun = self.begun.wrapping_add(1);
         self.psn = last.wrapping_add(1) & PSN_MASK;
         // The publication follows the entry.

@@ -202,6 +202,7 @@ fn a_restart_leaves_no_timer_running() {
         psn: 5000,
         begun: 0,
         posted: 0,
+        jobs: 0,
     };
     requester.publish(&mut world);
     world.configure_completer(0, &cfg);
