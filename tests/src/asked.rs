@@ -8,9 +8,14 @@ use ferroce_abi::headers::{Aeth, AtomicAckEth, AtomicEth, Bth, Reth, Syndrome};
 use ferroce_abi::opcode::rc;
 use ferroce_driver::{Completion, Counter, SendOp, SendWr, SgeList, Status, WcOpcode};
 
-use crate::bench::{Bench, ACK};
-use crate::peer::{add24, same_frames};
+use crate::bench::{Bench, Counts, ACK};
+use crate::model;
+use crate::peer::{add24, same_frames, PeerConfig};
 use crate::requester::REMOTE;
+use crate::seed::seed;
+
+/// First PSN of the card's requests: PSNs wrap in the middle of the first longer READ.
+pub const PSN: u32 = 0xff_fffe;
 
 /// Core cycles from a posted request to its packet, and from data to all that it brings about.
 const CYCLES: u64 = 3000;
@@ -207,6 +212,26 @@ fn mtu(bench: &Bench) -> usize {
     bench.peers[0].config.pmtu.bytes() as usize
 }
 
+/// A bench with two QPs connected like this, but for the first PSN, which is [`PSN`].
+///
+/// # Errors
+/// Of simulation and driver.
+pub fn bench_with(config: PeerConfig) -> Result<Bench> {
+    let config = PeerConfig {
+        card_psn: PSN,
+        ..config
+    };
+    Bench::new(&model::small()?, seed(), &[config; 2])
+}
+
+/// [`bench_with`] short packets and no time-out.
+///
+/// # Errors
+/// Of simulation and driver.
+pub fn bench() -> Result<Bench> {
+    bench_with(PeerConfig::default())
+}
+
 /// Posts READs and atomics, and checks that the packets of the first `sent` are sent.
 ///
 /// # Errors
@@ -252,8 +277,15 @@ pub fn come(
 }
 
 /// What is counted when so many packets with so much data are placed.
-pub fn placed(packets: u64, bytes: u64) -> Vec<(Counter, u64)> {
+pub fn placed(packets: u64, bytes: u64) -> Counts {
     vec![(Counter::RxData, packets), (Counter::RxPayloadBytes, bytes)]
+}
+
+/// What is counted when a READ or atomic, signaled, has all its data.
+pub fn good(bench: &Bench, asked: &Asked) -> Counts {
+    let mut counts = placed(asked.psns(bench).into(), asked.bytes.len() as u64);
+    counts.push((Counter::CqeWritten, 1));
+    counts
 }
 
 /// Exactly these completions are there, and memory is as planned.

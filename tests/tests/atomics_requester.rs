@@ -6,24 +6,13 @@ use anyhow::{ensure, Context, Result};
 use ferroce_driver::{Access, Counter, Mr, Remote, SendOp, SendWr, Sge, Status, WcOpcode};
 use ferroce_sim::link::LinkConfig;
 use ferroce_sim::pair::Pair;
-use ferroce_tests::asked::{ask, come, done, placed, Asked};
-use ferroce_tests::bench::{Bench, ACK};
+use ferroce_tests::asked::{ask, bench, come, done, good, placed, Asked, PSN};
+use ferroce_tests::bench::ACK;
 use ferroce_tests::model;
-use ferroce_tests::peer::PeerConfig;
 use ferroce_tests::requester::{response, REMOTE};
 use ferroce_tests::seed::{rng, rounds, seed};
 use ferroce_tests::setup::{pair, world, Connection};
 use rand::Rng;
-
-const PSN: u32 = 0xff_fffe;
-
-fn bench() -> Result<Bench> {
-    let config = PeerConfig {
-        card_psn: PSN,
-        ..PeerConfig::default()
-    };
-    Bench::new(&model::small()?, seed(), &[config; 2])
-}
 
 fn swap(compare: u64, swap: u64) -> SendOp {
     SendOp::CompareAndSwap {
@@ -52,8 +41,7 @@ fn operands_go_out_and_values_come_in() -> Result<()> {
         psn = asked.at(1);
         ask(&mut bench, std::slice::from_ref(&asked), 1)?;
         asked.landed(&mut bench);
-        let mut counts = placed(1, 8);
-        counts.push((Counter::CqeWritten, 1));
+        let counts = good(&bench, &asked);
         let data = [asked.data(&bench, 0)?];
         come(&mut bench, &data, &[], &counts)?;
         done(&bench, &[asked.completion(&bench, Status::Success)])?;
@@ -99,7 +87,7 @@ fn what_is_no_answer_to_an_atomic() -> Result<()> {
     come(&mut bench, &[odd], &[], &counts)?;
     done(&bench, &[asked.completion(&bench, Status::BadResp)])?;
 
-    let mut bench = self::bench()?;
+    let mut bench = ferroce_tests::asked::bench()?;
     let asked = Asked::new(&mut bench, 1, add(1), 8, PSN)?;
     ask(&mut bench, std::slice::from_ref(&asked), 1)?;
     // An ACK in its place: the answer is lost.

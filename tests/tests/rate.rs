@@ -11,6 +11,10 @@ use ferroce_tests::model;
 
 /// Messages a second of RDMA WRITEs of `len` bytes over `qps` QPs.
 fn write_rate(qps: usize, len: u64, count: u64) -> Result<f64> {
+    rate(Op::Write, qps, len, count)
+}
+
+fn rate(op: Op, qps: usize, len: u64, count: u64) -> Result<f64> {
     let config = PairConfig {
         qps,
         depth: 128,
@@ -21,12 +25,12 @@ fn write_rate(qps: usize, len: u64, count: u64) -> Result<f64> {
     let pair = Pair::new(&model::wide()?, &world, &config)?;
     // All messages from and to the same place, which nobody looks at.
     let bytes = len.max(64) as usize;
-    let source = pair.sides[0].pd.allocate(bytes, Access::NONE)?;
-    let rights = Access::LOCAL_WRITE | Access::REMOTE_WRITE;
+    let source = pair.sides[0].pd.allocate(bytes, Access::LOCAL_WRITE)?;
+    let rights = Access::LOCAL_WRITE | Access::REMOTE_WRITE | Access::REMOTE_READ;
     let target = pair.sides[1].pd.allocate(bytes, rights)?;
     let message = piece(&source, &target, 0, len)?;
     let times = pair.run(Load {
-        op: Op::Write,
+        op,
         count,
         depth: 128,
         message: &|_| message,
@@ -34,10 +38,11 @@ fn write_rate(qps: usize, len: u64, count: u64) -> Result<f64> {
     })?;
     let rate = times.rate();
     println!(
-        "{len} bytes, {qps} QPs: {:.2} M messages/s, {:.2} Gb/s, roof {:.2} Gb/s",
+        "{}, {len} bytes, {qps} QPs: {:.2} M messages/s, {:.2} Gb/s, roof {:.2} Gb/s",
+        op.name(),
         rate / 1e6,
         rate * len as f64 * 8e-9,
-        roof::goodput_gbps(Op::Write, len, Pmtu::B4096)
+        roof::goodput_gbps(op, len, Pmtu::B4096)
     );
     Ok(rate)
 }
@@ -46,6 +51,16 @@ fn write_rate(qps: usize, len: u64, count: u64) -> Result<f64> {
 fn one_qp_fills_the_wire() -> Result<()> {
     let share = write_rate(1, 4096, 500)? / roof::message_rate(Op::Write, 4096, Pmtu::B4096);
     ensure!(share >= 0.95, "{:.1} % of the roof", share * 100.0);
+    Ok(())
+}
+
+/// 16 READs at once are enough for the whole way there and back.
+#[test]
+fn reads_of_one_qp_fill_the_wire() -> Result<()> {
+    for (len, count) in [(4096, 500), (65_536, 60)] {
+        let gbps = rate(Op::Read, 1, len, count)? * len as f64 * 8e-9;
+        ensure!(gbps >= 97.0, "READs of {len} bytes: {gbps:.2} Gb/s");
+    }
     Ok(())
 }
 
