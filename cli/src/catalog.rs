@@ -105,6 +105,10 @@ const SUMMARIES: &[(&str, &str)] = &[
         "RxControl",
         "responder: PSN, opcode, receive WQE and memory checks, ACKs",
     ),
+    (
+        "LandingGate",
+        "tells the completer of READ data once it is on its way to the host",
+    ),
     ("Completer", "matches ACKs to WQEs; time-outs and retries"),
     (
         "Mover",

@@ -128,8 +128,8 @@ fn transfer_parameters_name_their_ranges() {
         ),
         (
             "--op",
-            ["read", "", "write,x"],
-            "write, write-imm, send, send-imm",
+            ["both", "", "write,x"],
+            "write, write-imm, send, send-imm, read",
         ),
     ] {
         for value in values {
@@ -186,8 +186,8 @@ fn a_capture_does_not_replace_the_file_that_is_moved() {
 fn bench_and_report_parameters_name_their_ranges() {
     refused("bench rdma --sizes 64,0", "a size from 1 to 2G");
     refused(
-        "bench rdma --ops write,read",
-        "write, write-imm, send, send-imm",
+        "bench rdma --ops write,both",
+        "write, write-imm, send, send-imm, read",
     );
     refused("bench rdma --qps 1,5000", "a number from 1 to 4096");
     refused("bench rdma --offset 4096", "a number from 0 to 4095");
