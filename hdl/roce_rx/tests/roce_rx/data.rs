@@ -60,7 +60,7 @@ fn answers_in_a_row_find_their_places() {
         if world.rng.gen() {
             turns.shuffle(&mut world.rng);
         }
-        let mut next = vec![0; QPS];
+        let mut next = [0; QPS];
         for qp in turns {
             world.send_frame(&frames[qp * MOST as usize + next[qp]], false);
             next[qp] += 1;
