@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use clap::{ArgAction, Parser, Subcommand};
 
-use crate::{bench, demo, generate, report, serve, transfer};
+use crate::{bench, conformance, demo, generate, report, serve, transfer};
 
 /// Ferroce: an open 100 Gb/s RoCEv2 network card.
 ///
@@ -26,6 +26,7 @@ Examples:
   ferroce generate --out verilog --lint     the card as Verilog files
   ferroce sim transfer FILE --pcap t.pcap   a file from one simulated host to another
   ferroce sim serve --local A --remote B    a card whose wire is a unix socket, for QEMU
+  ferroce sim conformance                   rules of the standards, each with its result
   ferroce bench rdma --quick                rates against the wire's limits
   ferroce bench dma                         rates against PCI Express' limits
   ferroce bench latency                     cycles of a message, stage by stage
@@ -57,6 +58,8 @@ pub enum Sim {
     Transfer(transfer::Args),
     /// Run a card whose wire is a unix datagram socket, for QEMU and other peers
     Serve(serve::Args),
+    /// Check rules of the RoCEv2 standards on a card
+    Conformance(conformance::Args),
 }
 
 /// Measurements.

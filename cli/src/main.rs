@@ -6,6 +6,7 @@ mod cable;
 mod capture;
 mod card;
 mod catalog;
+mod conformance;
 mod demo;
 mod generate;
 mod hierarchy;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         Command::Generate(args) => generate::run(args),
         Command::Sim(Sim::Transfer(args)) => transfer::run(args),
         Command::Sim(Sim::Serve(args)) => serve::run(args),
+        Command::Sim(Sim::Conformance(args)) => conformance::run(args),
         Command::Bench(Bench::Rdma(args)) => bench::run(args),
         Command::Bench(Bench::Dma(args)) => bench::dma::run(args),
         Command::Bench(Bench::Latency(args)) => bench::latency::run(args),

@@ -2,21 +2,15 @@
 //! and a cable, or a software peer, in between.
 
 pub mod asked;
-pub mod bench;
-pub mod edit;
 pub mod extra;
-pub mod failure;
-pub mod image;
 pub mod judge;
 pub mod mailbox;
 pub mod model;
-pub mod open;
 pub mod paged;
-pub mod peer;
-pub mod reads;
-pub mod requester;
+pub mod responder;
 pub mod rough;
 pub mod seed;
-pub mod setup;
 pub mod shadow;
 pub mod traffic;
+
+pub use ferroce_conformance::{atomics, bench, edit, failure, image, open, peer, reads, setup};

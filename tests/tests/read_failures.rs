@@ -8,7 +8,8 @@ use ferroce_sim::card::lock;
 use ferroce_tests::bench::refused;
 use ferroce_tests::failure::renew;
 use ferroce_tests::peer::{add24, same_frames};
-use ferroce_tests::reads::{atomic, bench, psns, read, response, reth};
+use ferroce_tests::reads::{atomic, psns, read, response, reth};
+use ferroce_tests::responder::bench;
 
 /// NAKs: remote access error, remote operational error.
 const ACCESS: u8 = 0x62;

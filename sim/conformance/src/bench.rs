@@ -11,13 +11,12 @@ use ferroce_abi::headers::Reth;
 use ferroce_abi::opcode::rc;
 use ferroce_bridge::Library;
 use ferroce_driver::{Counter, Counters};
-use rand::{Rng, RngCore};
+use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::image::Image;
 use crate::open::Open;
 use crate::peer::{add24, same_frames, Peer, PeerConfig};
-use crate::seed;
 
 /// Bytes of the memory region.
 const MEMORY: usize = 4 << 20;
@@ -77,7 +76,7 @@ impl Bench {
     /// Of simulation and driver.
     pub fn new(library: &Arc<Library>, seed: u64, configs: &[PeerConfig]) -> Result<Self> {
         let open = Open::new(library, seed)?;
-        let mut rng = seed::rng(seed);
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let peers = (0x111..)
             .zip(configs)
             .map(|(qpn, config)| Peer::new(&open, qpn, *config))

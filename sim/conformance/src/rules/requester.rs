@@ -1,5 +1,8 @@
 //! What the card sends as a requester, byte by byte, and what it makes of the answers.
 
+use crate::bench::{refused, Bench, ACK};
+use crate::peer::{add24, same_frames, PeerConfig, IMM};
+use crate::requester::{complete, first_psn, post, respond, response, Sent, DONE, MTU, REMOTE};
 use anyhow::{ensure, Context, Result};
 use ferroce_abi::frame::on_wire;
 use ferroce_abi::headers::syndrome::RNR_TIMER_US;
@@ -7,18 +10,11 @@ use ferroce_abi::headers::AtomicAckEth;
 use ferroce_abi::opcode::{rc, Opcode};
 use ferroce_driver::{Access, Counter, Mr, QpState, SendOp, SendWr, Sge, Status, WcOpcode};
 use ferroce_sim::time::CORE_HZ;
-use ferroce_tests::bench::{refused, ACK};
-use ferroce_tests::peer::{add24, same_frames, PeerConfig, IMM};
-use ferroce_tests::requester::{
-    bench, complete, first_psn, post, respond, response, Sent, DONE, MTU, REMOTE,
-};
 use rand::Rng;
 
 /// Every operation, from no packet boundary to several.
-#[test]
-fn requests_are_built_right() -> Result<()> {
-    let mut bench = bench()?;
-    let mut psn = first_psn(&bench);
+pub fn requests_are_built_right(bench: &mut Bench) -> Result<()> {
+    let mut psn = first_psn(bench);
     let imm = u32::from_be_bytes(IMM);
     let ops = [
         (SendOp::Send, WcOpcode::Send),
@@ -30,20 +26,19 @@ fn requests_are_built_right() -> Result<()> {
     for (op, opcode) in ops {
         for len in [0, 1, 3, 4, MTU - 1, MTU, MTU + 1, 2 * MTU, 20 * MTU + 5] {
             wr_id += 1;
-            let sent = post(&mut bench, wr_id, op, len, psn)?;
+            let sent = post(bench, wr_id, op, len, psn)?;
             psn = sent.at(sent.packets());
-            respond(&mut bench, add24(psn, 0xff_ffff), ACK, &[], &DONE)?;
-            complete(&bench, wr_id, opcode, len)?;
+            respond(bench, add24(psn, 0xff_ffff), ACK, &[], &DONE)?;
+            complete(bench, wr_id, opcode, len)?;
         }
     }
     Ok(())
 }
 
-#[test]
-fn responses_that_mean_nothing() -> Result<()> {
-    let mut bench = bench()?;
-    let psn = first_psn(&bench);
-    let sent = post(&mut bench, 1, SendOp::Write(REMOTE), 3 * MTU, psn)?;
+/// Answers to what was not sent, was acknowledged before, or is reserved.
+pub fn responses_that_mean_nothing(bench: &mut Bench) -> Result<()> {
+    let psn = first_psn(bench);
+    let sent = post(bench, 1, SendOp::Write(REMOTE), 3 * MTU, psn)?;
     let ignored = [(Counter::RxIgnoredAcks, 1)];
     // Acknowledged long ago, never sent, or nothing that anybody has defined.
     for (psn, syndrome) in [
@@ -62,7 +57,7 @@ fn responses_that_mean_nothing() -> Result<()> {
         (sent.at(1), 0x80),
         (sent.at(1), 0xff),
     ] {
-        respond(&mut bench, psn, syndrome, &[], &ignored)?;
+        respond(bench, psn, syndrome, &[], &ignored)?;
     }
     for opcode in [
         rc::READ_RESPONSE_FIRST,
@@ -86,64 +81,54 @@ fn responses_that_mean_nothing() -> Result<()> {
             .with_context(|| format!("opcode {opcode:#04x}"))?;
     }
     // After all that the message is still under way.
-    respond(&mut bench, sent.at(0), ACK, &[], &[(Counter::RxAcks, 1)])?;
-    respond(&mut bench, sent.at(1), 0, &[], &[(Counter::RxAcks, 1)])?;
+    respond(bench, sent.at(0), ACK, &[], &[(Counter::RxAcks, 1)])?;
+    respond(bench, sent.at(1), 0, &[], &[(Counter::RxAcks, 1)])?;
     ensure!(bench.open.cq.poll(1)?.is_empty());
-    respond(&mut bench, sent.at(2), ACK, &[], &DONE)?;
-    complete(&bench, 1, WcOpcode::RdmaWrite, 3 * MTU)?;
-    respond(&mut bench, sent.at(2), ACK, &[], &ignored)
+    respond(bench, sent.at(2), ACK, &[], &DONE)?;
+    complete(bench, 1, WcOpcode::RdmaWrite, 3 * MTU)?;
+    respond(bench, sent.at(2), ACK, &[], &ignored)
 }
 
 /// A NAK 0x60 makes the card repeat from that packet, with the opcodes of the first time, once.
-#[test]
-fn sequence_naks_repeat_the_rest() -> Result<()> {
-    let mut bench = bench()?;
-    let mut psn = first_psn(&bench);
+pub fn sequence_naks_repeat_the_rest(bench: &mut Bench) -> Result<()> {
+    let mut psn = first_psn(bench);
     for (wr_id, from) in [(1, 0), (2, 1), (3, 3), (4, 4)] {
         let op = SendOp::WriteWithImm(REMOTE, u32::from_be_bytes(IMM));
-        let sent = post(&mut bench, wr_id, op, 4 * MTU + 9, psn)?;
+        let sent = post(bench, wr_id, op, 4 * MTU + 9, psn)?;
         psn = sent.at(sent.packets());
-        let again = sent.frames(&bench, from)?;
+        let again = sent.frames(bench, from)?;
         let went_back = [
             (Counter::RxAcks, 1),
             (Counter::SequenceNaks, 1),
             (Counter::Retransmits, 1),
         ];
-        respond(&mut bench, sent.at(from), 0x60, &again, &went_back)?;
-        respond(
-            &mut bench,
-            sent.at(from),
-            0x60,
-            &[],
-            &[(Counter::RxAcks, 1)],
-        )?;
-        respond(&mut bench, sent.at(4), ACK, &[], &DONE)?;
-        complete(&bench, wr_id, WcOpcode::RdmaWrite, 4 * MTU + 9)?;
+        respond(bench, sent.at(from), 0x60, &again, &went_back)?;
+        respond(bench, sent.at(from), 0x60, &[], &[(Counter::RxAcks, 1)])?;
+        respond(bench, sent.at(4), ACK, &[], &DONE)?;
+        complete(bench, wr_id, WcOpcode::RdmaWrite, 4 * MTU + 9)?;
     }
     Ok(())
 }
 
 /// The NAK's code is in the completion; later work is flushed; nothing more is sent.
-#[test]
-fn fatal_naks_fail_the_work_request() -> Result<()> {
-    let mut bench = bench()?;
+pub fn fatal_naks_fail_the_work_request(bench: &mut Bench) -> Result<()> {
     for (syndrome, status) in [
         (0x61, Status::RemInvReq),
         (0x62, Status::RemAccess),
         (0x63, Status::RemOp),
         (0x64, Status::RemInvRdReq),
     ] {
-        let psn = first_psn(&bench);
-        let first = post(&mut bench, 1, SendOp::Send, 10, psn)?;
-        let second = post(&mut bench, 2, SendOp::Write(REMOTE), 2 * MTU, first.at(1))?;
-        let _third = post(&mut bench, 3, SendOp::Send, 5, second.at(2))?;
+        let psn = first_psn(bench);
+        let first = post(bench, 1, SendOp::Send, 10, psn)?;
+        let second = post(bench, 2, SendOp::Write(REMOTE), 2 * MTU, first.at(1))?;
+        let _third = post(bench, 3, SendOp::Send, 5, second.at(2))?;
         // It acknowledges what is before it, and fails the message that it points into.
         let counts = [
             (Counter::RxAcks, 1),
             (Counter::CqeWritten, 3),
             (Counter::RequesterErrors, 1),
         ];
-        respond(&mut bench, second.at(1), syndrome, &[], &counts)?;
+        respond(bench, second.at(1), syndrome, &[], &counts)?;
         let done: Vec<_> = bench
             .open
             .cq
@@ -166,7 +151,7 @@ fn fatal_naks_fail_the_work_request() -> Result<()> {
         );
         bench.counted(&[])?;
         // Responses to what was flushed do nothing. The QP does not take any.
-        let wire = response(&bench, second.at(1), ACK)?;
+        let wire = response(bench, second.at(1), ACK)?;
         bench.exchange(vec![wire], &[], &refused(Counter::RxDropQpState))?;
         let config = PeerConfig {
             card_psn: bench.rng.gen_range(0..1 << 24),
@@ -180,18 +165,16 @@ fn fatal_naks_fail_the_work_request() -> Result<()> {
 }
 
 /// Nothing cuts an RNR wait short.
-#[test]
-fn rnr_naks_are_obeyed() -> Result<()> {
+pub fn rnr_naks_are_obeyed(bench: &mut Bench) -> Result<()> {
     const CODE: u8 = 2;
-    let mut bench = bench()?;
-    let psn = first_psn(&bench);
-    let sent = post(&mut bench, 1, SendOp::Send, 2 * MTU, psn)?;
+    let psn = first_psn(bench);
+    let sent = post(bench, 1, SendOp::Send, 2 * MTU, psn)?;
     let begin = bench.open.sim.with(|w| w.cycles());
     let wait = u64::from(RNR_TIMER_US[usize::from(CODE)]) * CORE_HZ / 1_000_000;
-    let again = sent.frames(&bench, 0)?;
+    let again = sent.frames(bench, 0)?;
     // All within the wait: nothing is sent, though a NAK 0x60 or a new message would have the card do so.
     for syndrome in [0x20 | CODE, 0x60, 0x20 | CODE] {
-        let wire = response(&bench, sent.at(0), syndrome)?;
+        let wire = response(bench, sent.at(0), syndrome)?;
         bench.open.inject_raw(wire);
         ensure!(bench.open.run(wait / 8)?.is_empty());
     }
@@ -215,7 +198,7 @@ fn rnr_naks_are_obeyed() -> Result<()> {
         );
     }
     frames.extend(bench.open.answers()?);
-    let want = [again, second.frames(&bench, 0)?].concat();
+    let want = [again, second.frames(bench, 0)?].concat();
     same_frames(&frames, &want)?;
     bench.counted(&[
         (Counter::RxFrames, 3),
@@ -226,13 +209,11 @@ fn rnr_naks_are_obeyed() -> Result<()> {
         (Counter::TxRequests, 3),
     ])?;
     let both = [(Counter::RxAcks, 1), (Counter::CqeWritten, 2)];
-    respond(&mut bench, second.at(0), ACK, &[], &both)
+    respond(bench, second.at(0), ACK, &[], &both)
 }
 
 /// Wrong local memory or length fails without a packet.
-#[test]
-fn local_errors_send_nothing() -> Result<()> {
-    let mut bench = bench()?;
+pub fn local_errors_send_nothing(bench: &mut Bench) -> Result<()> {
     let foreign: Mr = bench
         .open
         .device
@@ -254,8 +235,8 @@ fn local_errors_send_nothing() -> Result<()> {
         ..good
     });
     for sge in wrong {
-        let psn = first_psn(&bench);
-        let sent = post(&mut bench, 1, SendOp::Send, 10, psn)?;
+        let psn = first_psn(bench);
+        let sent = post(bench, 1, SendOp::Send, 10, psn)?;
         bench.peers[0]
             .qp
             .post_send_list(&[SendWr::send(2, sge).unsignaled(), SendWr::send(3, good)])?;
@@ -268,7 +249,7 @@ fn local_errors_send_nothing() -> Result<()> {
             (Counter::CqeWritten, 3),
             (Counter::RequesterErrors, 1),
         ];
-        respond(&mut bench, sent.at(0), ACK, &[], &counts)?;
+        respond(bench, sent.at(0), ACK, &[], &counts)?;
         let done: Vec<_> = bench
             .open
             .cq

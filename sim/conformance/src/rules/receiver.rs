@@ -1,13 +1,13 @@
 //! What a receiver does beside writing: buffers that do not fit, duplicates, gaps, missing receive requests.
 
+use crate::bench::{answered, refused, Bench, ACK};
+use crate::failure::{fail, frames, renew, writable, Failure, MTU};
+use crate::peer::add24;
 use anyhow::{ensure, Context, Result};
 use ferroce_abi::frame::on_wire;
 use ferroce_abi::headers::Reth;
 use ferroce_abi::opcode::rc;
 use ferroce_driver::{Access, Counter, RecvWr, Sge, Status};
-use ferroce_tests::bench::{answered, refused, Bench, ACK};
-use ferroce_tests::failure::{bench, fail, frames, renew, writable, Failure, MTU};
-use ferroce_tests::peer::add24;
 
 /// NAK: PSN sequence error.
 const SEQUENCE: u8 = 0x60;
@@ -22,9 +22,8 @@ fn receive(bench: &Bench, sge: Sge) -> Result<()> {
     Ok(())
 }
 
-#[test]
-fn receive_buffers_that_do_not_fit() -> Result<()> {
-    let mut bench = bench()?;
+/// Receive buffers that are too small, or that the key does not cover, end in NAK and completion.
+pub fn buffers(bench: &mut Bench) -> Result<()> {
     let (place, _) = bench.target(4 * MTU)?;
     let none = Reth {
         va: 0,
@@ -33,38 +32,26 @@ fn receive_buffers_that_do_not_fit() -> Result<()> {
     };
     let sge = |bench: &Bench, len| bench.image.mr.sge(place.start..place.start + len);
 
-    receive(&bench, sge(&bench, 99)?)?;
-    let long = frames(&mut bench, &[(rc::SEND_ONLY, 0, 100)], none, place.start)?;
-    fail(&mut bench, long, Failure::invalid().with(Status::LocLen))
-        .context("longer than the buffer")?;
+    receive(bench, sge(bench, 99)?)?;
+    let long = frames(bench, &[(rc::SEND_ONLY, 0, 100)], none, place.start)?;
+    fail(bench, long, Failure::invalid().with(Status::LocLen)).context("longer than the buffer")?;
 
-    receive(&bench, sge(&bench, MTU + 1)?)?;
+    receive(bench, sge(bench, MTU + 1)?)?;
     let script = [(rc::SEND_FIRST, 0, MTU), (rc::SEND_LAST, 0, 2)];
-    let long = frames(&mut bench, &script, none, place.start)?;
-    fail(&mut bench, long, Failure::invalid().with(Status::LocLen))
-        .context("second packet too long")?;
+    let long = frames(bench, &script, none, place.start)?;
+    fail(bench, long, Failure::invalid().with(Status::LocLen)).context("second packet too long")?;
 
-    receive(&bench, sge(&bench, 4 * MTU)?)?;
+    receive(bench, sge(bench, 4 * MTU)?)?;
     let script = [(rc::SEND_FIRST, 0, MTU), (rc::WRITE_MIDDLE, 0, MTU)];
-    let mixed = frames(&mut bench, &script, none, place.start)?;
-    fail(
-        &mut bench,
-        mixed,
-        Failure::invalid().with(Status::RemInvReq),
-    )
-    .context("WRITE in a SEND")?;
+    let mixed = frames(bench, &script, none, place.start)?;
+    fail(bench, mixed, Failure::invalid().with(Status::RemInvReq)).context("WRITE in a SEND")?;
 
-    receive(&bench, sge(&bench, 4 * MTU)?)?;
+    receive(bench, sge(bench, 4 * MTU)?)?;
     let script = [(rc::SEND_FIRST, 0, MTU), (rc::SEND_LAST, 0, 0)];
-    let empty = frames(&mut bench, &script, none, place.start)?;
-    fail(
-        &mut bench,
-        empty,
-        Failure::invalid().with(Status::RemInvReq),
-    )
-    .context("empty LAST")?;
+    let empty = frames(bench, &script, none, place.start)?;
+    fail(bench, empty, Failure::invalid().with(Status::RemInvReq)).context("empty LAST")?;
 
-    let good = sge(&bench, 100)?;
+    let good = sge(bench, 100)?;
     for (name, bad) in [
         (
             "wrong L_Key",
@@ -81,21 +68,19 @@ fn receive_buffers_that_do_not_fit() -> Result<()> {
             },
         ),
     ] {
-        receive(&bench, bad)?;
-        let send = frames(&mut bench, &[(rc::SEND_ONLY, 0, 100)], none, place.start)?;
-        fail(&mut bench, send, Failure::local()).context(name)?;
+        receive(bench, bad)?;
+        let send = frames(bench, &[(rc::SEND_ONLY, 0, 100)], none, place.start)?;
+        fail(bench, send, Failure::local()).context(name)?;
     }
     // Reading is all that is allowed there.
     let closed = bench.open.pd.allocate(4096, Access::NONE)?;
-    receive(&bench, closed.sge(0..100)?)?;
-    let send = frames(&mut bench, &[(rc::SEND_ONLY, 0, 100)], none, place.start)?;
-    fail(&mut bench, send, Failure::local()).context("no local write")
+    receive(bench, closed.sge(0..100)?)?;
+    let send = frames(bench, &[(rc::SEND_ONLY, 0, 100)], none, place.start)?;
+    fail(bench, send, Failure::local()).context("no local write")
 }
 
 /// Duplicates are acknowledged and not executed; requests from the future are refused once.
-#[test]
-fn sequence_numbers() -> Result<()> {
-    let mut bench = bench()?;
+pub fn sequence_numbers(bench: &mut Bench) -> Result<()> {
     for _ in 0..3 {
         bench.good(0)?;
     }
@@ -111,7 +96,7 @@ fn sequence_numbers() -> Result<()> {
             (rc::SEND_ONLY, false),
             (rc::WRITE_MIDDLE, true),
         ] {
-            let frame = send(&mut bench, opcode, 0u32.wrapping_sub(behind), ackreq)?;
+            let frame = send(bench, opcode, 0u32.wrapping_sub(behind), ackreq)?;
             let peer = &bench.peers[0];
             let ack = peer.answer(&bench.open, add24(peer.psn, 0xff_ffff), ACK, peer.msn)?;
             let mut counts = answered(Counter::TxAcks);
@@ -123,7 +108,7 @@ fn sequence_numbers() -> Result<()> {
     }
     for ahead in [1, 2, 1000, HALF - 1] {
         for repeat in 0..3 {
-            let frame = send(&mut bench, rc::WRITE_ONLY, ahead, true)?;
+            let frame = send(bench, rc::WRITE_ONLY, ahead, true)?;
             let peer = &bench.peers[0];
             let (answers, mut counts) = if repeat == 0 {
                 let nak = peer.answer(&bench.open, peer.psn, SEQUENCE, peer.msn)?;
@@ -147,9 +132,7 @@ fn sequence_numbers() -> Result<()> {
 }
 
 /// Without a receive request: RNR NAK, no NAK for what follows, and all is as before when the request comes again.
-#[test]
-fn requests_without_a_receive_request() -> Result<()> {
-    let mut bench = bench()?;
+pub fn requests_without_a_receive_request(bench: &mut Bench) -> Result<()> {
     let code = bench.peers[0].config.min_rnr_timer;
     for (opcode, len) in [
         (rc::SEND_ONLY, 40),
@@ -174,7 +157,7 @@ fn requests_without_a_receive_request() -> Result<()> {
             bench.exchange(vec![on_wire(ahead.encode()?)], &[], &counts)?;
         }
         let buffer = bench.image.mr.sge(place.clone())?;
-        receive(&bench, buffer)?;
+        receive(bench, buffer)?;
         let peer = &mut bench.peers[0];
         let ends = u32::from(opcode != rc::SEND_FIRST);
         let ack = peer.answer(&bench.open, peer.psn, ACK, add24(peer.msn, ends))?;
@@ -194,7 +177,7 @@ fn requests_without_a_receive_request() -> Result<()> {
             .iter()
             .all(|c| c.status == Status::Success && c.byte_len == len as u32));
         if ends == 0 {
-            renew(&mut bench, writable())?;
+            renew(bench, writable())?;
         }
     }
     bench.image.check()

@@ -3,13 +3,11 @@
 use anyhow::{ensure, Context, Result};
 use ferroce_abi::frame::{on_wire, Frame};
 use ferroce_abi::headers::Reth;
-use ferroce_driver::{Access, Counter, Pmtu, QpState, Status};
+use ferroce_driver::{Access, Counter, QpState, Status};
 use rand::Rng;
 
 use crate::bench::{refused, Bench, Counts};
-use crate::model;
 use crate::peer::{add24, PeerConfig};
-use crate::seed::seed;
 
 /// NAK: invalid request.
 pub const INVALID: u8 = 0x61;
@@ -23,16 +21,9 @@ pub const MTU: usize = 256;
 /// A request of a script: opcode, RETH length, payload.
 pub type Request = (u8, u32, usize);
 
-/// A bench with two QPs: one for the failures and one that must go on.
-///
-/// # Errors
-/// Of simulation and driver.
-pub fn bench() -> Result<Bench> {
-    let config = PeerConfig {
-        pmtu: Pmtu::B256,
-        ..PeerConfig::default()
-    };
-    Bench::new(&model::small()?, seed(), &[config; 2])
+/// Connections of two QPs: one for the failures and one that must go on.
+pub fn configs() -> [PeerConfig; 2] {
+    [PeerConfig::default(); 2]
 }
 
 /// Connects the first QP anew with other PSNs.

@@ -1,17 +1,18 @@
 //! What becomes of work when the peer does not answer or has no receive request.
 
+use std::sync::Arc;
+
+use crate::open::Open;
+use crate::peer::{Peer, PeerConfig};
+use crate::setup::{pair, world, Connection};
 use anyhow::{ensure, Result};
 use ferroce_abi::frame::Frame;
 use ferroce_abi::headers::syndrome::RNR_TIMER_US;
+use ferroce_bridge::Library;
 use ferroce_driver::{Access, Completion, Counter, Pmtu, QpState, RecvWr, SendWr, Status};
 use ferroce_sim::link::LinkConfig;
 use ferroce_sim::pair::{Pair, PairError};
 use ferroce_sim::time::CORE_HZ;
-use ferroce_tests::model;
-use ferroce_tests::open::Open;
-use ferroce_tests::peer::{Peer, PeerConfig};
-use ferroce_tests::seed::seed;
-use ferroce_tests::setup::{pair, world, Connection};
 
 /// Core cycles of a time in microseconds.
 const fn cycles(us: u64) -> u64 {
@@ -30,12 +31,11 @@ fn wait(pair: &Pair, side: usize, count: usize, limit: u64) -> Result<Vec<Comple
 }
 
 /// `retry_cnt` retries after the first transmission, each after about the timeout; then everything fails in order.
-#[test]
-fn a_silent_peer_ends_in_retry_exceeded() -> Result<()> {
+pub fn a_silent_peer_ends_in_retry_exceeded(library: &Arc<Library>, seed: u64) -> Result<()> {
     const TIMEOUT: u8 = 1;
     const RETRIES: u8 = 2;
     const WORK: u64 = 6;
-    let open = Open::new(&model::small()?, seed())?;
+    let open = Open::new(library, seed)?;
     let config = PeerConfig {
         timeout: TIMEOUT,
         retry_cnt: RETRIES,
@@ -95,7 +95,7 @@ fn a_silent_peer_ends_in_retry_exceeded() -> Result<()> {
 }
 
 /// A pair with a sender that has one SEND and a receiver without receive requests.
-fn unready(rnr_retry: u8, min_rnr_timer: u8) -> Result<Pair> {
+fn unready(library: &Arc<Library>, seed: u64, rnr_retry: u8, min_rnr_timer: u8) -> Result<Pair> {
     let connection = Connection {
         pmtu: Pmtu::B256,
         rnr_retry,
@@ -103,8 +103,8 @@ fn unready(rnr_retry: u8, min_rnr_timer: u8) -> Result<Pair> {
         ..Connection::default()
     };
     let pair = pair(
-        &model::small()?,
-        &world(LinkConfig::default(), seed()),
+        library,
+        &world(LinkConfig::default(), seed),
         8,
         &[connection],
     )?;
@@ -112,10 +112,9 @@ fn unready(rnr_retry: u8, min_rnr_timer: u8) -> Result<Pair> {
 }
 
 /// The sender waits as long as it is told, as often as it takes, and goes on when the receive request is there.
-#[test]
-fn a_late_receive_request_is_waited_for() -> Result<()> {
+pub fn a_late_receive_request_is_waited_for(library: &Arc<Library>, seed: u64) -> Result<()> {
     const CODE: u8 = 2;
-    let pair = unready(7, CODE)?;
+    let pair = unready(library, seed, 7, CODE)?;
     let [sender, receiver] = &pair.sides;
     let source = sender.pd.allocate(4096, Access::NONE)?;
     let target = receiver.pd.allocate(4096, Access::LOCAL_WRITE)?;
@@ -154,10 +153,9 @@ fn a_late_receive_request_is_waited_for() -> Result<()> {
 }
 
 /// `rnr_retry` waits, then the end.
-#[test]
-fn rnr_retries_run_out() -> Result<()> {
+pub fn rnr_retries_run_out(library: &Arc<Library>, seed: u64) -> Result<()> {
     for retries in [0, 2] {
-        let pair = unready(retries, 1)?;
+        let pair = unready(library, seed, retries, 1)?;
         let [sender, receiver] = &pair.sides;
         let source = sender.pd.allocate(4096, Access::NONE)?;
         sender.qps[0].post_send_list(&[
@@ -186,9 +184,8 @@ fn rnr_retries_run_out() -> Result<()> {
 }
 
 /// A failed QP is as good as new after a reset, on both sides.
-#[test]
-fn a_failed_connection_can_be_made_anew() -> Result<()> {
-    let pair = unready(0, 1)?;
+pub fn a_failed_connection_can_be_made_anew(library: &Arc<Library>, seed: u64) -> Result<()> {
+    let pair = unready(library, seed, 0, 1)?;
     let [sender, receiver] = &pair.sides;
     let source = sender.pd.allocate(4096, Access::NONE)?;
     let target = receiver.pd.allocate(4096, Access::LOCAL_WRITE)?;
@@ -202,7 +199,7 @@ fn a_failed_connection_can_be_made_anew() -> Result<()> {
             rnr_retry: 0,
             ..Connection::default()
         };
-        ferroce_tests::setup::connect(&pair, 0, &connection)?;
+        crate::setup::connect(&pair, 0, &connection)?;
         target.write(0, &[0; 15])?;
         receiver.qps[0].post_recv(RecvWr::new(2, target.sge(0..15)?))?;
         pair.sim.with(|w| w.run(cycles(5)))?;

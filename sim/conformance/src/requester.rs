@@ -4,12 +4,10 @@ use anyhow::{ensure, Context, Result};
 use ferroce_abi::frame::{on_wire, Packet};
 use ferroce_abi::headers::{Bth, Reth};
 use ferroce_abi::opcode::{rc, Opcode};
-use ferroce_driver::{Counter, Pmtu, Remote, SendOp, SendWr, SgeList, Status, WcOpcode};
+use ferroce_driver::{Counter, Remote, SendOp, SendWr, SgeList, Status, WcOpcode};
 
 use crate::bench::{Bench, Counts};
-use crate::model;
 use crate::peer::{add24, same_frames, PeerConfig, IMM};
-use crate::seed::seed;
 
 /// Path MTU in the tests.
 pub const MTU: usize = 256;
@@ -19,18 +17,13 @@ pub const REMOTE: Remote = Remote {
     rkey: 0xdead_beef,
 };
 
-/// A bench with two QPs whose PSNs wrap soon.
-///
-/// # Errors
-/// Of simulation and driver.
-pub fn bench() -> Result<Bench> {
-    let seed = seed();
+/// Connections of two QPs whose PSNs wrap soon.
+pub fn configs() -> [PeerConfig; 2] {
     let config = PeerConfig {
-        pmtu: Pmtu::B256,
         card_psn: 0xff_fffe,
         ..PeerConfig::default()
     };
-    Bench::new(&model::small()?, seed, &[config; 2])
+    [config; 2]
 }
 
 /// A message of the first QP: operation and bytes in the bench's memory.

@@ -4,24 +4,19 @@ use anyhow::Result;
 use ferroce_abi::frame::{on_wire, Extensions, Packet};
 use ferroce_abi::headers::{Aeth, AtomicAckEth, AtomicEth, Bth, Reth, Syndrome};
 use ferroce_abi::opcode::rc;
-use ferroce_driver::{Access, Mr, Pmtu};
+use ferroce_driver::{Access, Counter, Mr, Pmtu};
 
 use crate::bench::{Bench, ACK};
-use crate::model;
-use crate::peer::{add24, Peer, PeerConfig};
-use crate::seed::seed;
+use crate::peer::{add24, same_frames, Peer, PeerConfig};
 
-/// A bench whose QPs, two of them, let peers do everything.
-///
-/// # Errors
-/// Of simulation and driver.
-pub fn bench(pmtu: Pmtu) -> Result<Bench> {
+/// Connections whose peers may do everything.
+pub fn configs(pmtu: Pmtu) -> [PeerConfig; 2] {
     let config = PeerConfig {
         pmtu,
         access: Access::ALL,
         ..PeerConfig::default()
     };
-    Bench::new(&model::small()?, seed(), &[config; 2])
+    [config; 2]
 }
 
 /// PSNs that the answer to a READ of `len` bytes takes.
@@ -127,4 +122,34 @@ fn aeth(msn: u32) -> Aeth {
 /// Counts a request of the peer that the card executes.
 pub fn executed(peer: &mut Peer, psns: u32) {
     (peer.psn, peer.msn) = (add24(peer.psn, psns), add24(peer.msn, 1));
+}
+
+/// Core cycles in which a few packets with payload come back.
+pub const READ_CYCLES: u64 = 4000;
+
+/// A READ of `len` bytes at `offset` must be answered, alone.
+///
+/// # Errors
+/// The card does anything else.
+pub fn good_read(bench: &mut Bench, qp: usize, offset: usize, len: usize) -> Result<()> {
+    let reth = reth(&bench.image.mr, offset, len)?;
+    let request = read(bench, qp, 0, reth)?;
+    let pmtu = bench.peers[qp].config.pmtu;
+    let (psn, msn) = (bench.peers[qp].psn, add24(bench.peers[qp].msn, 1));
+    let bytes = bench.image.bytes(offset..offset + len);
+    let want = response(bench, qp, psn, msn, bytes)?;
+    bench.open.inject_raw(request);
+    let packets = psns(len, pmtu);
+    let got = bench.open.run(READ_CYCLES + len as u64 / 8)?;
+    same_frames(&got, &want)?;
+    executed(&mut bench.peers[qp], packets);
+    bench.counted(&[
+        (Counter::RxFrames, 1),
+        (Counter::RxPackets, 1),
+        (Counter::RxRequests, 1),
+        (Counter::RxMessages, 1),
+        (Counter::RxReads, 1),
+        (Counter::TxFrames, packets.into()),
+        (Counter::TxReadResponses, packets.into()),
+    ])
 }
