@@ -13,4 +13,6 @@ pub mod seed;
 pub mod shadow;
 pub mod traffic;
 
-pub use ferroce_conformance::{atomics, bench, edit, failure, image, open, peer, reads, setup};
+pub use ferroce_conformance::{
+    atomics, bench, edit, failure, image, open, peer, reads, requester, setup,
+};

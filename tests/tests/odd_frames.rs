@@ -1,13 +1,10 @@
 //! Frames with random damage.
 
-use anyhow::{ensure, Context, Result};
-use ferroce_abi::frame::{on_wire, reseal};
+use anyhow::{ensure, Result};
 use ferroce_abi::opcode::rc;
 use ferroce_driver::Counter;
 use ferroce_tests::bench::Bench;
-use ferroce_tests::edit::{
-    fix_checksum, BTH, FRAGMENT, IP, IP_ID, PAYLOAD, TTL, UDP, UDP_CHECKSUM,
-};
+use ferroce_tests::edit::{BTH, UDP_CHECKSUM};
 use ferroce_tests::model;
 use ferroce_tests::peer::PeerConfig;
 use ferroce_tests::seed::{rounds, seed};
